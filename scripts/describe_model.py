@@ -1,0 +1,16 @@
+"""Load a model, try it on a short text, and write down what every later stage needs to know of it."""
+
+from headscope.jobs import LOG, run
+from headscope.models import describe, load, locate
+
+
+def main(description, name, checkpoint, source, revision, loading):
+    """Write the description, or refuse the model with one sentence."""
+    model = load(locate(checkpoint), name, **loading)
+    described = describe(model, name, source, revision)
+    described.write(description)
+    LOG.info("%s: %s, %d layers of %d heads", name, described.architecture, described.layers, described.heads)
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,25 @@
+"""Turn the pairs of a text corpus into the tokens of one model."""
+
+import polars as pl
+
+from headscope.description import Description
+from headscope.encoding import encode_pairs, within_limit, write_encoded
+from headscope.files import write_table
+from headscope.jobs import LOG, run
+from headscope.models import load_tokenizer, locate
+
+
+def main(description, pairs, encoded, skipped, checkpoint, allow_remote_code, max_tokens, segments):
+    """Write the encoded examples, and those of which nothing is left."""
+    described = Description.read(description)
+    within_limit(max_tokens, described)
+    tokenizer = load_tokenizer(locate(checkpoint), described.name, allow_remote_code)
+    kept, left_out = encode_pairs(pl.read_parquet(pairs), tokenizer, max_tokens, segments)
+    write_encoded(kept, encoded, described.tokenizer)
+    write_table(left_out, skipped)
+    cut = kept["truncated"].sum()
+    LOG.info("%d examples, %d of them cut to %d tokens; %d skipped", kept.height, cut, max_tokens, left_out.height)
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,128 @@
+"""Files in and out: text of any wrapping read line by line, results that are whole or not there."""
+
+import glob
+import gzip
+import os
+import socket
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+
+from headscope.errors import InputError
+
+GZIP_MAGIC = b"\x1f\x8b"
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def numbered_lines(path, shown_as=None):
+    """
+    Yield (number from 1, text without its line end) for each line of a text file.
+
+    UTF-8 with or without byte order mark, LF or CRLF, plain or gzip (told by content, not by name). A line
+    ends at LF only: a Unicode line separator or form feed inside a paragraph does not break it.
+
+    Raises
+    ------
+    InputError
+        If the file is cut short (gzip) or a line is not UTF-8, with file and line.
+    """
+    shown_as = shown_as or path
+    number = 0
+    with open(path, "rb") as probe:
+        packed = probe.read(2) == GZIP_MAGIC
+    try:
+        with gzip.open(path, "rb") if packed else open(path, "rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                yield number, _decoded(line, number, shown_as)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(
+            f"{shown_as}: expected a whole gzip file, found it damaged after line {number} ({error}); "
+            "copy or download it again"
+        ) from error
+
+
+def _decoded(line, number, shown_as):
+    if number == 1 and line.startswith(UTF16_MARKS):
+        raise InputError(f"{shown_as}: expected UTF-8, found UTF-16; save it as UTF-8")
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{shown_as}:{number}: expected UTF-8, found byte 0x{line[error.start]:02x} at byte {error.start + 1} "
+            "of the line; save the file as UTF-8"
+        ) from error
+    if number == 1:
+        text = text.removeprefix("\ufeff")
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+@contextmanager
+def replacing(path):
+    """
+    Yield a temporary path beside `path`; on success fsync it and rename it to `path`.
+
+    So a file under its final name is whole, whatever was killed and however many processes wrote it at once:
+    the temporary name carries host and process, and what a dead process of this host left is cleared away.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    host = socket.gethostname()
+    _clear_leftovers(path, host)
+    temporary = path.with_name(f".{path.name}.{host}.{os.getpid()}.part")
+    try:
+        yield temporary
+        with open(temporary, "rb") as written:
+            os.fsync(written.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def settle_on_disk(path):
+    """
+    Bring what was written so far to the disk and give its memory back.
+
+    A stream of maps larger than the memory would otherwise push everything else out of the page cache, and
+    fresh pages cost more than the disk: this makes writing a shard about a third faster on a virtual machine.
+    """
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(file)
+
+
+def _clear_leftovers(path, host):
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.{glob.escape(host)}.*.part"):
+        process = leftover.name.removesuffix(".part").rpartition(".")[2]
+        if process.isdigit() and not _is_running(int(process)):
+            leftover.unlink(missing_ok=True)
+
+
+def _is_running(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def write_table(table: pl.DataFrame, *paths):
+    """Write one table to each path, as Parquet or CSV by its ending."""
+    for path in paths:
+        with replacing(path) as temporary:
+            if str(path).endswith(".csv"):
+                table.write_csv(temporary)
+            else:
+                table.write_parquet(temporary)

@@ -1,0 +1,69 @@
+"""
+When is a result stale? When the code that made it changed: not its comments, not its docstrings.
+
+Snakemake notices a changed script, not a changed library module. So each rule passes `code=code_of("count_surface")`
+as a param: a digest of the syntax trees of its script and of every headscope module that the script imports,
+directly or not.
+"""
+
+import ast
+import hashlib
+from functools import cache
+from pathlib import Path
+
+PACKAGE = "headscope"
+SCRIPTS = Path(__file__).resolve().parents[1]
+CHANGES_NO_RESULT = {f"{PACKAGE}.jobs"}
+
+
+@cache
+def code_of(script: str) -> str:
+    """
+    Return a digest of all our code that a script runs.
+
+    Parameters
+    ----------
+    script
+        The name of a file in scripts/, without its ending.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such script.
+    """
+    trees, waiting = {}, [SCRIPTS / f"{script}.py"]
+    while waiting:
+        path = waiting.pop()
+        if path not in trees:
+            trees[path] = ast.parse(path.read_text("utf-8"))
+            waiting += [_file_of(module) for module in _imported(trees[path]) - CHANGES_NO_RESULT]
+    digest = hashlib.blake2b(digest_size=8)
+    for path, tree in sorted(trees.items()):
+        digest.update(f"{path.relative_to(SCRIPTS)}\n{ast.dump(_without_docstrings(tree))}\n".encode())
+    return digest.hexdigest()
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    """Our modules that this code imports anywhere, with the packages they lie in."""
+    named = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            named |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            named |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    parts = [name.split(".") for name in named if name.split(".")[0] == PACKAGE]
+    prefixes = {".".join(part[:length]) for part in parts for length in range(1, len(part) + 1)}
+    return {name for name in prefixes if _file_of(name)}
+
+
+def _file_of(module: str) -> Path | None:
+    base = SCRIPTS.joinpath(*module.split("."))
+    return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)
+
+
+def _without_docstrings(tree: ast.Module) -> ast.Module:
+    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    for node in ast.walk(tree):
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return tree

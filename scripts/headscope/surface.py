@@ -1,0 +1,241 @@
+"""
+Surface patterns of every head: where its attention goes, and how broad it is.
+
+Per example and head, sums over query tokens (`surface_sums`, one table a shard); then means over the queries of
+an example and over examples, with standard errors over examples (`merge_surface`).
+Source: Clark et al. 2019, sections 3.1 to 3.3.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+import polars as pl
+import torch
+
+from headscope.description import Description
+from headscope.encoding import Encoded, Kind
+from headscope.errors import InputError
+from headscope.statistics import mean_and_error
+from headscope.store import Maps
+
+MEASURES = (
+    "to_self",
+    "to_previous",
+    "to_next",
+    "to_cls",
+    "to_sep",
+    "to_punctuation",
+    "sep_to_sep",
+    "other_to_sep",
+    "entropy",
+    "entropy_from_cls",
+)
+COUNTS = ("tokens", "cls", "sep")
+HEAD = ("layer", "head")
+TINY = 1e-30  # its logarithm is finite, so 0 log 0 is 0 without a branch
+BLOCK_WEIGHTS = 2**21  # float32 weights worked on at once: 8 MiB, which stay in the cache
+
+
+class Scratch:
+    """Two float32 work areas that outlive a call: fresh memory would cost more than the arithmetic."""
+
+    def __init__(self):
+        self._areas = torch.empty(2, 0)
+
+    def blocks(self, shape: tuple[int, ...]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return two uninitialised blocks of this shape, valid until the next call."""
+        needed = math.prod(shape)
+        if needed > self._areas.shape[1]:
+            self._areas = torch.empty(2, needed)
+        first, second = self._areas[:, :needed]
+        return first.view(shape), second.view(shape)
+
+
+def surface_sums(weights: np.ndarray, kinds: np.ndarray, scratch: Scratch) -> np.ndarray:
+    """
+    Sum each measure over the query tokens of one example.
+
+    Parameters
+    ----------
+    weights
+        Attention maps (layer, head, query, key) of any float type; computed in float32.
+    kinds
+        The `Kind` of each token, uint8 (token,).
+
+    Returns
+    -------
+    sums
+        float64 (layer, head, measure), in the order of `MEASURES`; entropies in nats. A measure over queries that
+        the example does not have is 0, to be divided by a count of 0.
+    """
+    layers, heads, size, _ = weights.shape
+    keys = torch.from_numpy(np.stack([kinds == kind for kind in (Kind.CLS, Kind.SEP, Kind.PUNCTUATION)])).float()
+    is_sep = torch.from_numpy(np.flatnonzero(kinds == Kind.SEP))
+    sums = torch.empty(layers * heads, len(MEASURES), dtype=torch.float64)
+    maps = torch.from_numpy(weights.reshape(layers * heads, size, size))
+    step = max(1, BLOCK_WEIGHTS // size**2)
+    for start in range(0, len(maps), step):
+        part, out = maps[start : start + step], sums[start : start + step]
+        block, spare = scratch.blocks(part.shape)
+        block.copy_(part)
+        for column, offset in enumerate((0, -1, 1)):
+            out[:, column] = block.diagonal(offset, dim1=-2, dim2=-1).sum(-1)
+        out[:, 3:6] = block.sum(-2) @ keys.T
+        out[:, 6] = block[:, is_sep][:, :, is_sep].sum((-2, -1))
+        out[:, 7] = out[:, 4] - out[:, 6]
+        entropy = row_entropy(block, spare)
+        out[:, 8] = entropy.sum(-1)
+        out[:, 9] = entropy @ keys[0]
+    return sums.reshape(layers, heads, -1).numpy()
+
+
+def row_entropy(weights: torch.Tensor, spare: torch.Tensor) -> torch.Tensor:
+    """
+    Return the entropy in nats of each row of float32 weights (..., query, key), float32 (..., query).
+
+    `spare`, of the same shape, is overwritten. The logarithm is NumPy's, which on a CPU has twice the speed of torch's.
+    """
+    torch.clamp(weights, min=TINY, out=spare)
+    logarithms = spare.numpy()
+    np.log(logarithms, out=logarithms)
+    return torch.from_numpy(-np.vecdot(weights.numpy(), logarithms))
+
+
+def count_surface(maps: Iterable[Maps], encoded: Encoded) -> pl.DataFrame:
+    """
+    Sum each measure per example and head.
+
+    Returns
+    -------
+    One row per (example, layer, head), sorted: the counts of its queries (`COUNTS`) and the sums (`MEASURES`).
+
+    Raises
+    ------
+    InputError
+        If a map has another size than its example.
+    """
+    kinds_of = dict(zip(encoded.table["example"].to_list(), encoded.table["kinds"], strict=True))
+    parts, scratch = [], Scratch()
+    for batch in maps:
+        for example, weights in zip(batch.examples.tolist(), batch.weights, strict=True):
+            kinds = kinds_of[example].to_numpy()
+            if len(kinds) != weights.shape[-1]:
+                raise InputError(
+                    f"example {example}: expected maps of {len(kinds)} tokens, found {weights.shape[-1]}; the shard "
+                    "was made from another corpus: delete it and run again"
+                )
+            parts.append((example, *_query_counts(kinds), surface_sums(weights, kinds, scratch)))
+    return _table(sorted(parts, key=lambda part: part[0]))
+
+
+def _query_counts(kinds: np.ndarray) -> tuple[int, int, int]:
+    return len(kinds), int((kinds == Kind.CLS).sum()), int((kinds == Kind.SEP).sum())
+
+
+def _table(parts) -> pl.DataFrame:
+    columns = {"example": pl.UInt32, "layer": pl.UInt16, "head": pl.UInt16} | dict.fromkeys(COUNTS, pl.UInt32)
+    if not parts:
+        return pl.DataFrame(schema=columns | dict.fromkeys(MEASURES, pl.Float64))
+    sums = np.stack([part[-1] for part in parts])
+    examples, layers, heads, _ = sums.shape
+    layer, head = np.indices((layers, heads)).reshape(2, -1) + 1
+    per_example = zip(("example", *COUNTS), np.array([part[:-1] for part in parts]).T, strict=True)
+    data = {name: np.repeat(values, layers * heads) for name, values in per_example}
+    data |= {"layer": np.tile(layer, examples), "head": np.tile(head, examples)}
+    data |= dict(zip(MEASURES, sums.reshape(-1, len(MEASURES)).T, strict=True))
+    return pl.DataFrame(data).select(*columns, *MEASURES).cast(columns)
+
+
+def merge_surface(
+    shards: Callable[[], Iterator[pl.DataFrame]],
+    encoded: Encoded,
+    description: Description,
+    neighbours: str = "existing",
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """
+    Turn the sums of all shards into the tables `surface/heads` and `surface/uniform`.
+
+    Examples are added one by one in their order, so any number of shards gives the same bits.
+
+    Parameters
+    ----------
+    shards
+        A function that yields the tables of `count_surface`, in order; called twice.
+    neighbours
+        The queries of `to_previous` and `to_next`: `existing`, those that have such a neighbour, or `paper`, all of
+        them, as the paper's notebook divides.
+
+    Returns
+    -------
+    heads
+        layer, head, and for each measure its mean over examples and `<measure>_se`, the standard error. Null where
+        the model has no such token.
+    uniform
+        layer, entropy and entropy_from_cls of uniform attention over the keys that the layer can see (mean over
+        queries, then examples), examples, tokens.
+
+    Raises
+    ------
+    InputError
+        If the shards do not hold every example exactly once.
+    """
+    _refuse_other_examples(shards, encoded)
+    mean, error, _ = mean_and_error(lambda: (example_means(shard, neighbours) for shard in shards()))
+    layer, head = np.indices((description.layers, description.heads)).reshape(2, -1) + 1
+    columns = {"layer": layer.astype(np.uint16), "head": head.astype(np.uint16)}
+    for number, measure in enumerate(MEASURES):
+        columns[measure] = mean[:, number]
+        columns[f"{measure}_se"] = error[:, number]
+    return pl.DataFrame(columns).fill_nan(None), uniform_attention(encoded, description)
+
+
+def example_means(sums: pl.DataFrame, neighbours: str) -> np.ndarray:
+    """Divide sums by their number of queries: float64 (example, layer and head, measure), NaN where there is none."""
+    tokens = pl.col("tokens")
+    neighbour = tokens if neighbours == "paper" else tokens - 1
+    only_with = {"to_cls": pl.col("cls"), "to_sep": pl.col("sep")}
+    queries = {
+        "to_previous": neighbour,
+        "to_next": neighbour,
+        "sep_to_sep": pl.col("sep"),
+        "other_to_sep": pl.when(pl.col("sep") > 0).then(tokens - pl.col("sep")),
+        "entropy_from_cls": pl.col("cls"),
+    } | {measure: pl.when(count > 0).then(tokens) for measure, count in only_with.items()}
+    means = sums.select(
+        pl.when(queries.get(measure, tokens) > 0).then(pl.col(measure) / queries.get(measure, tokens)).alias(measure)
+        for measure in MEASURES
+    )
+    return means.to_numpy().reshape(sums["example"].n_unique(), -1, len(MEASURES))
+
+
+def _refuse_other_examples(shards, encoded):
+    found = [shard["example"].unique(maintain_order=True) for shard in shards()]
+    found = pl.concat(found) if found else pl.Series("example", [], pl.UInt32)
+    if not found.equals(encoded.table["example"]):
+        missing = encoded.table.join(found.to_frame(), on="example", how="anti").height
+        raise InputError(
+            f"surface sums: expected each of {encoded.table.height} examples once and in order, found {len(found)} "
+            f"with {missing} missing; delete the folder attention/ of this model and corpus and run again"
+        )
+
+
+def uniform_attention(encoded: Encoded, description: Description) -> pl.DataFrame:
+    """Return per layer the mean entropy (nats) of attention spread evenly over the keys that it can see."""
+    lengths, kinds = encoded.lengths(), encoded.table["kinds"]
+    rows = []
+    for layer, view in enumerate(description.views, start=1):
+        by_length = {int(size): np.log(view.visible_keys(int(size))) for size in np.unique(lengths)}
+        from_all = [by_length[size].mean() for size in lengths]
+        is_cls = [row.to_numpy() == Kind.CLS for row in kinds]
+        from_cls = [by_length[len(cls)][cls].mean() for cls in is_cls if cls.any()]
+        mean_from_cls = np.mean(from_cls) if from_cls else None
+        rows.append((layer, np.mean(from_all), mean_from_cls, len(lengths), int(lengths.sum())))
+    types = {
+        "layer": pl.UInt16,
+        "entropy": pl.Float64,
+        "entropy_from_cls": pl.Float64,
+        "examples": pl.UInt32,
+        "tokens": pl.UInt64,
+    }
+    return pl.DataFrame(rows, types, orient="row")

@@ -1,0 +1,18 @@
+"""Put what the reader and the encoder passed over into one table: nothing vanishes silently."""
+
+import polars as pl
+
+from headscope.files import write_table
+from headscope.jobs import LOG, run
+
+
+def main(read, encoded, skipped, skipped_csv):
+    """Write example (null where it never became one), where and reason."""
+    table = pl.concat([pl.read_parquet(read), pl.read_parquet(encoded)])
+    write_table(table, skipped, skipped_csv)
+    for reason, count in table["reason"].value_counts(sort=True).iter_rows():
+        LOG.info("%d skipped: %s", count, reason)
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,108 @@
+"""
+Attention maps: model and examples in, shards out.
+
+    source --fetch_model, describe_model--> models/{model}/description.json
+    examples --encode_text--> encoded/{model}/{corpus}/examples.parquet
+    both --extract_attention, one job a shard--> attention/{model}/{corpus}/{shard}.parquet
+"""
+
+
+rule fetch_model:
+    """Download {wildcards.model}."""
+    output:
+        files="downloads/models/{model}.json",
+    log:
+        "logs/fetch_model/{model}.log",
+    conda:
+        "../../envs/fetch.yaml"
+    params:
+        folder="downloads/models/{model}",
+        source=of_model("source"),
+        revision=of_model("revision"),
+        allow_pickle=of_model("allow_pickle"),
+        allow_remote_code=of_model("allow_remote_code"),
+    script:
+        "../../scripts/fetch_model.py"
+
+
+rule describe_model:
+    """Load {wildcards.model} once, try it and describe it."""
+    input:
+        checkpoint_files,
+    output:
+        description="models/{model}/description.json",
+    log:
+        "logs/describe_model/{model}.log",
+    benchmark:
+        "logs/describe_model/{model}.benchmark.tsv"
+    conda:
+        "../../envs/attend.yaml"
+    resources:
+        mem_mb=lambda wildcards, input, attempt: attempt * int(4000 + 3 * input.size_mb),
+    params:
+        name="{model}",
+        checkpoint=checkpoint,
+        source=of_model("source"),
+        revision=of_model("revision"),
+        loading=loading,
+        code=code_of("describe_model"),
+    script:
+        "../../scripts/describe_model.py"
+
+
+rule encode_text:
+    """Turn {wildcards.corpus} into the tokens of {wildcards.model}."""
+    input:
+        checkpoint_files,
+        description="models/{model}/description.json",
+        pairs="examples/{corpus}/pairs.parquet",
+    output:
+        encoded="encoded/{model}/{corpus}/examples.parquet",
+        skipped="encoded/{model}/{corpus}/skipped.parquet",
+    log:
+        "logs/encode_text/{model}/{corpus}.log",
+    benchmark:
+        "logs/encode_text/{model}/{corpus}.benchmark.tsv"
+    wildcard_constraints:
+        corpus=names_of("text"),
+    conda:
+        "../../envs/attend.yaml"
+    resources:
+        mem_mb=lambda wildcards, input, attempt: attempt * int(2000 + 30 * input.size_mb),
+    params:
+        checkpoint=checkpoint,
+        allow_remote_code=of_model("allow_remote_code"),
+        max_tokens=of_corpus("max_tokens"),
+        segments=of_corpus("segments"),
+        code=code_of("encode_text"),
+    script:
+        "../../scripts/encode_text.py"
+
+
+rule extract_attention:
+    """Write the attention maps of {wildcards.model} for shard {wildcards.shard} of {wildcards.corpus}."""
+    input:
+        checkpoint_files,
+        description="models/{model}/description.json",
+        encoded="encoded/{model}/{corpus}/examples.parquet",
+    output:
+        attention="attention/{model}/{corpus}/{shard}.parquet",
+    log:
+        "logs/extract_attention/{model}/{corpus}/{shard}.log",
+    benchmark:
+        "logs/extract_attention/{model}/{corpus}/{shard}.benchmark.tsv"
+    conda:
+        "../../envs/attend.yaml"
+    threads: 8
+    resources:
+        mem_mb=lambda wildcards, input, attempt: attempt * int(4000 + 3 * input.size_mb),
+        device="auto",
+        budget_mb=0,
+    params:
+        checkpoint=checkpoint,
+        loading=loading,
+        shard="{shard}",
+        dtype=config["attention"]["dtype"],
+        code=code_of("extract_attention"),
+    script:
+        "../../scripts/extract_attention.py"

@@ -1,0 +1,98 @@
+"""What the rules share: the config made whole, paths and params that follow from it."""
+
+
+def completed(config):
+    """The config with its defaults, or one clear error before any job."""
+    deployed = any("conda" in str(method).lower() for method in workflow.deployment_settings.deployment_method)
+    try:
+        return complete(config, workflow.configfiles, ROOT, packages_here=not deployed)
+    except InputError as error:
+        raise WorkflowError(str(error))
+
+
+def runs(kind):
+    """(model, corpus) for each corpus of a kind and each model that is run on it."""
+    return [
+        (model, name)
+        for name, corpus in CORPORA.items()
+        if corpus["kind"] == kind
+        for model in corpus["models"] or MODELS
+    ]
+
+
+def of_runs(kind, *files):
+    """These result files of every run on a kind of corpus."""
+    return [f"results/{model}/{corpus}/{file}" for model, corpus in runs(kind) for file in files]
+
+
+def figures(*numbers):
+    """The files of these figures below the results of a run."""
+    return [f"figures/figure_{number}.{ending}" for number in numbers for ending in ("html", "svg", "png")]
+
+
+def drawing(figure, category, title):
+    """The outputs of a rule that draws a figure; the page goes into Snakemake's own report as well."""
+    path = f"results/{{model}}/{{corpus}}/figures/{figure}"
+    page = report(
+        f"{path}.html",
+        caption=f"../report/{figure}.rst",
+        category=category,
+        labels={"figure": title, "model": "{model}", "corpus": "{corpus}"},
+    )
+    return {"html": page, "svg": f"{path}.svg", "png": f"{path}.png"}
+
+
+def names_of(kind):
+    """A wildcard constraint: the names of the corpora of a kind, or one that matches none."""
+    names = [re.escape(name) for name, corpus in CORPORA.items() if corpus["kind"] == kind]
+    return "|".join(names) or "(?!)"
+
+
+def shards(folder):
+    """An input function: the files of all shards of a run below a folder, in order."""
+
+    def paths(wildcards):
+        count = CORPORA[wildcards.corpus]["shards"]
+        return [
+            f"{folder}/{wildcards.model}/{wildcards.corpus}/{number}-of-{count}.parquet"
+            for number in range(1, count + 1)
+        ]
+
+    return paths
+
+
+def of_model(key):
+    """A param: one key of the model's config entry."""
+    return lambda wildcards: MODELS[wildcards.model][key]
+
+
+def of_corpus(key):
+    """A param: one key of the corpus' config entry."""
+    return lambda wildcards: CORPORA[wildcards.corpus][key]
+
+
+def corpus_file(wildcards):
+    """The corpus as the user has it, or as fetch_corpus stores it."""
+    return CORPORA[wildcards.corpus]["path"] or f"downloads/corpora/{wildcards.corpus}"
+
+
+def checkpoint(wildcards):
+    """A param: where the model is to be loaded from."""
+    model = MODELS[wildcards.model]
+    return f"downloads/models/{wildcards.model}" if model["revision"] else model["source"]
+
+
+def checkpoint_files(wildcards):
+    """What a change of the model shows in: the list of fetched files, or the files of a local folder."""
+    model = MODELS[wildcards.model]
+    if model["revision"]:
+        return f"downloads/models/{wildcards.model}.json"
+    if model["source"].startswith("package:"):
+        return []
+    return sorted(str(path) for path in Path(model["source"]).iterdir() if path.is_file())
+
+
+def loading(wildcards):
+    """A param: the keys of the config entry that say how the model is loaded."""
+    keys = ("dtype", "attention", "allow_pickle", "allow_remote_code")
+    return {key: MODELS[wildcards.model][key] for key in keys}
