@@ -50,14 +50,13 @@ def fetch_checkpoint(source, revision, folder, files, allow_pickle=False, allow_
     InputError
         If the hub does not answer or has no such model or revision.
     """
-    import httpx
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+    from huggingface_hub.errors import HfHubHTTPError
 
     patterns = CHECKPOINT_FILES + (PICKLED_FILES if allow_pickle else ()) + (CODE_FILES if allow_remote_code else ())
     try:
         snapshot_download(source, revision=revision, local_dir=folder, allow_patterns=list(patterns))
-    except (HfHubHTTPError, LocalEntryNotFoundError, httpx.HTTPError, ValueError) as error:
+    except (HfHubHTTPError, OSError, ValueError) as error:
         raise InputError(
             f"model {source} at {revision}: expected it on the Hugging Face hub, found: {str(error).splitlines()[0]}; "
             "check id, revision and network, and HF_TOKEN if it is gated"

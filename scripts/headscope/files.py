@@ -7,10 +7,12 @@ import socket
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from headscope.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 GZIP_MAGIC = b"\x1f\x8b"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -118,7 +120,7 @@ def _is_running(process):
     return True
 
 
-def write_table(table: pl.DataFrame, *paths):
+def write_table(table: "pl.DataFrame", *paths):
     """Write one table to each path, as Parquet or CSV by its ending."""
     for path in paths:
         with replacing(path) as temporary:

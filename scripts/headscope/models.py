@@ -7,6 +7,7 @@ pinned revision `fetch_model` has downloaded into a local folder. Nothing here r
 
 import hashlib
 import importlib.util
+import inspect
 import json
 import math
 import os
@@ -17,6 +18,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 import torch
 import transformers
+from safetensors import SafetensorError
 from torch import nn
 
 from headscope.description import Description, LayerView
@@ -25,6 +27,7 @@ from headscope.errors import InputError
 PACKAGE_PREFIX = "package:"
 PROBE_TOKENS = 256
 PROBE_TEXT = "The heads of a model look at the words before them, at the words after them, and at nothing. "
+MOST_CHARACTERS = 400  # of a message that transformers wrote
 NO_LIMIT = 1_000_000  # tokenizers without a limit of their own say 1e30
 ROW_SUM_TOLERANCE = 1e-3  # float32 softmax over thousands of keys is off by 1e-6; half precision by 5e-4
 
@@ -42,9 +45,11 @@ class LoadedModel:
 
     @property
     def takes_segments(self) -> bool:
-        """Whether the model has embeddings for more than one segment."""
-        types = getattr(self.network.config, "type_vocab_size", 2)
-        return "token_type_ids" in self.tokenizer.model_input_names and types > 1
+        """Whether the model tells the segments of a pair apart."""
+        if "token_type_ids" not in inspect.signature(self.network.forward).parameters:
+            return False
+        types = getattr(self.network.config, "type_vocab_size", None)
+        return types > 1 if types is not None else "token_type_ids" in self.tokenizer.model_input_names
 
     def forward(self, ids, segments=None):
         """
@@ -200,11 +205,11 @@ def load_described(folder: Path, described: Description, device: str, loading: d
 def _loaded(auto_class, folder, name, **options):
     try:
         return auto_class.from_pretrained(folder, local_files_only=True, **options)
-    except (OSError, ValueError, ImportError, KeyError) as error:
-        cause = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    except (OSError, ValueError, ImportError, KeyError, RuntimeError, SafetensorError) as error:
+        cause = " ".join(str(error).split()) or type(error).__name__
         raise InputError(
             f"model {name} in {folder}: expected files that transformers {transformers.__version__} can load "
-            f"({auto_class.__name__}), found: {cause}"
+            f"({auto_class.__name__}), found: {cause[:MOST_CHARACTERS]}"
         ) from error
 
 
@@ -290,8 +295,8 @@ def describe(model: LoadedModel, name: str, source: str, revision: str | None) -
     """
     Run the model once on a short text and say what it is; refuses it as `LoadedModel.forward` does.
 
-    Layers and heads are counted in the maps, as executed. Whether a layer is causal or windowed is read off the
-    maps; a window wider than the probe is taken from the model's config.
+    Layers and heads are counted in the maps, as executed. Whether a layer is causal is read off the maps; a window
+    is taken from the model's config, or from the maps where the config says nothing.
     """
     config = model.network.config
     limit = _limit(model)
@@ -340,13 +345,19 @@ def _special_tokens(tokenizer) -> dict:
 
 
 def _view(weights: torch.Tensor, config, layer: int) -> LayerView:
-    """Read what one layer sees off its maps (head, query, key): a weight of exactly zero in every head is unseen."""
+    """
+    What one layer sees, from its maps (head, query, key) and the config.
+
+    A key that no head gives any weight is taken for unseen only where whole regions say so: a trained head can
+    give a single visible key a weight that underflows to zero.
+    """
     seen = (weights > 0).any(0)
     size = len(seen)
     causal = size > 1 and not seen.triu(1).any()
-    rows, columns = seen.nonzero(as_tuple=True)
-    reach = int((rows - columns).abs().max())
-    view = LayerView(bool(causal), reach if reach < size - 1 else _declared_reach(config, layer))
+    queries, keys = seen.nonzero(as_tuple=True)
+    observed = int((queries - keys).abs().max())
+    declared = _declared_reach(config, layer)
+    view = LayerView(bool(causal), observed if declared is None and observed < size // 2 else declared)
     if (weights[:, torch.from_numpy(~view.mask(size))] > 0).any():
         raise InputError(
             f"layer {layer + 1}: expected attention that is full, causal or a window of fixed width, found weights "

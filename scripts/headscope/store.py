@@ -23,7 +23,7 @@ from headscope.files import replacing, settle_on_disk
 
 FORMAT_VERSION = "1"
 DTYPES = {"float16": np.dtype("<f2"), "float32": np.dtype("<f4")}
-ROW_GROUP_BYTES = 32 * 2**20
+ROW_GROUP_BYTES = 16 * 2**20  # reached, then exceeded by up to a batch
 
 
 class Maps(NamedTuple):

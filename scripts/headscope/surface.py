@@ -206,7 +206,8 @@ def example_means(sums: pl.DataFrame, neighbours: str) -> np.ndarray:
         pl.when(queries.get(measure, tokens) > 0).then(pl.col(measure) / queries.get(measure, tokens)).alias(measure)
         for measure in MEASURES
     )
-    return means.to_numpy().reshape(sums["example"].n_unique(), -1, len(MEASURES))
+    examples = sums["example"].n_unique()
+    return means.to_numpy().reshape(examples, means.height // max(examples, 1), len(MEASURES))
 
 
 def _refuse_other_examples(shards, encoded):

@@ -1,11 +1,14 @@
 """Figure 1: token-to-token maps of single heads, as lines and as heat maps."""
 
+import json
+
 import altair as alt
 import polars as pl
 
 from headscope.charts.theme import BLUE, titled
 
-LINE_WIDTH, ROW_HEIGHT, CELL = 180, 15, 9
+LINE_WIDTH, ROW_HEIGHT, CELL = 150, 15, 8
+LABEL_WIDTH = 64
 FAINTEST = 0.01
 SHADES = ["#ffffff", "#9ecae1", "#2171b5", "#08306b"]  # at even steps of the square root
 TOOLTIP = [
@@ -35,7 +38,7 @@ def figure_1(maps: pl.DataFrame, model: str, corpus: str) -> alt.HConcatChart:
     ]
     example, size = cells["example"].first(), cells["query"].n_unique()
     return titled(
-        alt.hconcat(*columns, spacing=28),
+        alt.hconcat(*columns, spacing=20),
         "Figure 1: what single heads look at",
         f"{model} on {corpus}, example {example}, {size} of its tokens (a gap marks those left out)",
         f"Lines: dark as their share of the panel's strongest, from {FAINTEST} up. Heat maps: square-root scale.",
@@ -74,8 +77,8 @@ def _lines(cells: pl.DataFrame, title: str) -> alt.LayerChart:
         )
     )
     words = alt.Chart(cells.unique("query", maintain_order=True))
-    left = words.mark_text(align="right", dx=-4, fontSize=10).encode(x, y, text="query_token:N")
-    right = words.mark_text(align="left", dx=4, fontSize=10).encode(
+    left = words.mark_text(align="right", dx=-4, fontSize=10, limit=LABEL_WIDTH).encode(x, y, text="query_token:N")
+    right = words.mark_text(align="left", dx=4, fontSize=10, limit=LABEL_WIDTH).encode(
         alt.X("right:Q", axis=None), y, text="query_token:N"
     )
     height = ROW_HEIGHT * (cells["query_row"].max() + 1)
@@ -86,9 +89,16 @@ def _heat_map(cells: pl.DataFrame) -> alt.Chart:
     rows = cells["query_row"].max() + 1
     order = cells.unique("query", maintain_order=True)
     names = dict(order.select("query_row", "query_token").iter_rows())
-    labels = "{" + ",".join(f"{row}:{_quoted(name)}" for row, name in names.items()) + "}[datum.value]"
+    labels = "{" + ",".join(f"{row}:{json.dumps(name)}" for row, name in names.items()) + "}[datum.value]"
     axis = alt.Axis(
-        title=None, labelExpr=labels, labelFontSize=8, ticks=False, domain=False, grid=False, labelOverlap=False
+        title=None,
+        labelExpr=labels,
+        labelFontSize=7,
+        labelLimit=LABEL_WIDTH,
+        ticks=False,
+        domain=False,
+        grid=False,
+        labelOverlap=False,
     )
     every_row = alt.Scale(domain=list(range(rows)))
     return (
@@ -106,7 +116,3 @@ def _heat_map(cells: pl.DataFrame) -> alt.Chart:
         )
         .properties(width=CELL * rows, height=CELL * rows)
     )
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

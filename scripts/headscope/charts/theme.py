@@ -1,5 +1,6 @@
 """What all charts share: colours, sizes, titles, and how a chart becomes files."""
 
+import html as markup
 import json
 import math
 
@@ -19,6 +20,18 @@ BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, GREY = (
     "#56B4E9",
     "#707070",
 )
+EMBED = 'vegaEmbed("#chart", JSON.parse(document.getElementById("specification").textContent));'
+PAGE = """\
+<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>{title}</title></head>
+<body>
+<div id="chart"></div>
+<script type="application/json" id="specification">{spec}</script>
+<script type="module">{library}</script>
+</body>
+</html>
+"""
 PANEL_WIDTH, PANEL_HEIGHT = 300, 260
 PIXELS_PER_INCH = 144
 SPREAD = 0.2  # of a layer, between the points of two measures
@@ -121,11 +134,22 @@ def layer_axis(table: pl.DataFrame, column: str) -> alt.X:
 def save(chart, html, svg, png):
     """Write a chart as a page that needs no network, as SVG and as PNG."""
     spec = json.dumps(chart.to_dict())
-    pages = {
-        html: vl_convert.vegalite_to_html(spec, bundle=True).encode(),
+    files = {
+        html: page(chart.title.text, spec).encode(),
         svg: vl_convert.vegalite_to_svg(spec).encode(),
         png: vl_convert.vegalite_to_png(spec, ppi=PIXELS_PER_INCH),
     }
-    for path, content in pages.items():
+    for path, content in files.items():
         with replacing(path) as temporary:
             temporary.write_bytes(content)
+
+
+def page(title: str, spec: str) -> str:
+    """
+    Return a chart as one HTML page with the drawing library inside.
+
+    The specification stands in the page as data with every `<` escaped, so that no corpus text can end
+    the script or open a tag.
+    """
+    library = vl_convert.javascript_bundle(EMBED)
+    return PAGE.format(title=markup.escape(title), spec=spec.replace("<", r"\u003c"), library=library)

@@ -1,0 +1,94 @@
+"""Tiny random checkpoints with real tokenizers, made on the spot; and where real corpora lie, if they do."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+DEMO_TEXT = REPOSITORY / "config" / "demo" / "text.txt"
+SHARED = REPOSITORY.parent / "shared"
+
+needs_shared_corpora = pytest.mark.skipif(
+    not SHARED.is_dir(), reason="the development corpora in ../shared are not on this machine"
+)
+
+SIZES = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
+
+
+@cache
+def trained_wordpiece() -> str:
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    tokenizer.train([str(DEMO_TEXT)], trainers.WordPieceTrainer(vocab_size=600, special_tokens=special))
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")],
+    )
+    return tokenizer.to_str()
+
+
+def wordpiece() -> transformers.PreTrainedTokenizerFast:
+    """A lower-casing WordPiece tokenizer like BERT's, trained on the demo text.
+
+    Trained once: training breaks ties at random.
+    """
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer.from_str(trained_wordpiece()),
+        **{f"{token.strip('[]').lower()}_token": token for token in special},
+        model_max_length=64,
+    )
+
+
+def byte_level(**special) -> transformers.PreTrainedTokenizerFast:
+    """A byte-level BPE tokenizer like GPT-2's, without special tokens in its encodings."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=500,
+        special_tokens=["<|endoftext|>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+    )
+    tokenizer.train([str(DEMO_TEXT)], trainer)
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, model_input_names=["input_ids", "attention_mask"], **special
+    )
+
+
+def save_checkpoint(folder: Path, config, tokenizer, seed: int = 0) -> Path:
+    """A checkpoint of random weights of this config."""
+    torch.manual_seed(seed)
+    network = transformers.AutoModel.from_config(config)
+    # Wider than an initialisation: so that heads differ and their attention is not all but uniform.
+    with torch.no_grad():
+        for weights in network.parameters():
+            if weights.ndim > 1:
+                weights.mul_(12)
+    network.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def save_bert(folder: Path, seed: int = 0) -> Path:
+    """A BERT of 3 layers and 4 heads that takes 64 tokens."""
+    tokenizer = wordpiece()
+    config = transformers.BertConfig(vocab_size=len(tokenizer), max_position_embeddings=64, **SIZES)
+    return save_checkpoint(folder, config, tokenizer, seed)
+
+
+def save_gpt2(folder: Path) -> Path:
+    """A GPT-2 of 3 layers and 4 heads: causal, without special tokens."""
+    tokenizer = byte_level()
+    config = transformers.GPT2Config(
+        vocab_size=len(tokenizer), n_positions=64, n_embd=32, n_layer=3, n_head=4, bos_token_id=0, eos_token_id=0
+    )
+    return save_checkpoint(folder, config, tokenizer)
