@@ -18,9 +18,9 @@ def main(description, encoded, heads, attention, maps, maps_csv, example, chosen
     shown = examples.example(example)
     named = named_heads(chosen, described.layers, described.heads)
     panels = named or typical_heads(pl.read_parquet(heads))
-    weights = find_example(attention, example, described.weights, examples.corpus)
+    weights = find_example(attention, shown["example"], described.weights, examples.corpus)
     positions = window(np.array(shown["kinds"], dtype=np.uint8), tokens)
-    write_table(shown_cells(weights, example, panels, shown["tokens"], positions), maps, maps_csv)
+    write_table(shown_cells(weights, shown["example"], panels, shown["tokens"], positions), maps, maps_csv)
 
 
 if __name__ == "__main__":

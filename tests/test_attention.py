@@ -88,6 +88,11 @@ def test_a_shard_holds_the_maps_of_its_examples(bert, bert_described, encoded, t
     assert sum(done) == 12
 
 
+def test_a_shard_without_examples_is_written(bert, bert_described, encoded, tmp_path):
+    extract_shard(bert, bert_described, encoded._replace(table=encoded.table.head(0)), tmp_path / "s.parquet")
+    assert list(Shard(tmp_path / "s.parquet", bert_described.weights, encoded.corpus)) == []
+
+
 def test_examples_of_another_tokenizer_are_refused(bert, bert_described, encoded, tmp_path):
     other = encoded._replace(tokenizer="other")
     with pytest.raises(InputError, match="model bert: expected examples in its own tokens"):

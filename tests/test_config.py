@@ -1,10 +1,11 @@
 import copy
+from pathlib import Path
 
 import pytest
 import yaml
 from checkpoints import REPOSITORY
 
-from headscope.config import complete, read_schema, reference
+from headscope.config import complete, find_file, read_schema, reference
 from headscope.errors import InputError
 
 DEMO = REPOSITORY / "config" / "config.yaml"
@@ -122,11 +123,12 @@ def test_packages_are_not_looked_for_where_each_rule_has_its_environment(config)
 
 
 def test_a_corpus_is_found_from_the_working_directory_first(config, tmp_path, monkeypatch):
+    path = config["corpora"][0]["path"]
     monkeypatch.chdir(tmp_path)
-    assert complete(config, base=REPOSITORY)["corpora"][0]["path"] == str(REPOSITORY / "config/demo/text.txt")
-    (tmp_path / "config/demo").mkdir(parents=True)
-    (tmp_path / "config/demo/text.txt").write_text("mine")
-    assert complete(config, base=REPOSITORY)["corpora"][0]["path"] == "config/demo/text.txt"
+    assert find_file(path, REPOSITORY) == REPOSITORY / path
+    (tmp_path / path).parent.mkdir(parents=True)
+    (tmp_path / path).write_text("mine")
+    assert find_file(path, REPOSITORY) == Path(path)
 
 
 def test_the_paper_config_is_valid():

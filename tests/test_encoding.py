@@ -57,10 +57,9 @@ def test_a_paragraph_without_tokens_is_skipped_with_its_place(bert):
     assert skipped.rows() == [(2, "file:2", "a paragraph of the pair yields no token")]
 
 
-def test_all_paragraphs_skipped_is_an_empty_table(bert):
-    encoded, skipped = encode(bert.tokenizer, ("\u200b", "sea"))
-    assert encoded.is_empty()
-    assert skipped.height == 1
+def test_a_corpus_of_which_nothing_is_left_is_refused(bert):
+    with pytest.raises(InputError, match=r"file:1: expected pairs of paragraphs with a token each, found none among 2"):
+        encode(bert.tokenizer, ("\u200b", "sea"), ("sea", "\u200b"))
 
 
 def test_more_pairs_than_one_slice_keep_their_numbers(bert):
@@ -123,6 +122,10 @@ def test_a_foreign_parquet_file_is_no_encoded_corpus(tmp_path):
 def test_an_example_that_is_not_there_is_named(encoded):
     with pytest.raises(InputError, match=r"example 99: .*of 12 encoded examples.*the last is 12"):
         encoded.example(99)
+
+
+def test_the_first_example_is_the_one_to_show(encoded):
+    assert encoded._replace(table=encoded.table[3:]).example(None)["example"] == 4
 
 
 @pytest.mark.parametrize("shards", [1, 2, 3, 5, 12, 40])

@@ -169,6 +169,14 @@ def test_rows_that_do_not_sum_to_one_are_refused(error, found):
         check_rows(torch.tensor(error))
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_the_rounding_of_half_precision_is_forgiven(bert_folder, dtype):
+    model = load(bert_folder, "bert", dtype=dtype)
+    assert describe(model, "bert", "tiny", None).views == [LayerView(causal=False, reach=None)] * 3
+    with pytest.raises(InputError, match=r"off by"):
+        check_rows(torch.tensor(0.05, dtype=getattr(torch, dtype)))
+
+
 def test_weights_that_are_not_finite_are_found_before_any_shard(tmp_path):
     model = load(save_bert(tmp_path), "bert")
     model.network.encoder.layer[1].attention.self.query.weight.data[0, 0] = float("nan")

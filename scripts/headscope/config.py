@@ -17,7 +17,7 @@ SCHEMA = Path(__file__).resolve().parents[2] / "workflow" / "schemas" / "config.
 
 def complete(config: dict, config_files=(), base: Path = Path(), packages_here: bool = True) -> dict:
     """
-    Return the config with every default, paths found and names checked.
+    Return the config with every default, its paths and names checked.
 
     Parameters
     ----------
@@ -43,9 +43,6 @@ def complete(config: dict, config_files=(), base: Path = Path(), packages_here: 
     if problems:
         lines = [f"{_place(path, config_files)}: {message}" for path, message in problems]
         raise InputError("\n".join(["the config is not valid:", *lines]))
-    for corpus in config["corpora"]:
-        if corpus["path"]:
-            corpus["path"] = str(_found(corpus["path"], base))
     return config
 
 
@@ -138,11 +135,12 @@ def _corpus_problems(corpus, base):
         yield "name", f"expected either path or url, found {found}"
     elif corpus["url"] and not corpus["sha256"]:
         yield "url", "expected sha256 beside url, so that everyone reads the same file; found none"
-    elif corpus["path"] and not _found(corpus["path"], base):
+    elif corpus["path"] and not find_file(corpus["path"], base):
         yield "path", f"there is no file {corpus['path']!r}, neither from {Path.cwd()} nor from {base}"
 
 
-def _found(path: str, base: Path) -> Path | None:
+def find_file(path: str, base: Path) -> Path | None:
+    """Find a file of the config: from the working directory, else from the workflow's own folder."""
     return next((place for place in (Path(path), base / path) if place.is_file()), None)
 
 

@@ -55,16 +55,16 @@ class Encoded(NamedTuple):
         start, stop = shard_bounds(self.lengths(), count)[number - 1]
         return self._replace(table=self.table[start:stop])
 
-    def example(self, number: int) -> dict:
+    def example(self, number: int | None) -> dict:
         """
-        Return the row of one example as a dictionary of columns.
+        Return the row of one example as a dictionary of columns; None means the first.
 
         Raises
         ------
         InputError
             If there is no such example, or it was skipped.
         """
-        row = self.table.filter(example=number)
+        row = self.table.head(1) if number is None else self.table.filter(example=number)
         if row.is_empty():
             raise InputError(
                 f"example {number}: expected one of {self.table.height} encoded examples, found none of that number; "
@@ -123,7 +123,7 @@ def encode_pairs(
     Raises
     ------
     InputError
-        If `max_tokens` leaves no room for a token of each paragraph.
+        If `max_tokens` leaves no room for a token of each paragraph, or no example is left.
     """
     room = max_tokens - tokenizer.num_special_tokens_to_add(pair=True)
     if room < 2:
@@ -142,8 +142,12 @@ def encode_pairs(
         truncated = (lengths[0] + lengths[1])[~empty] > room
         if len(truncated):
             kept.append(_encode_part(part.filter(~empty), truncated, tokenizer, kinds, max_tokens, segments))
-    encoded = pl.concat(kept) if kept else ENCODED.to_frame()
-    return encoded, pl.DataFrame(skipped, SKIPPED, orient="row")
+    if not kept:
+        raise InputError(
+            f"{pairs['where'].first()}: expected pairs of paragraphs with a token each, found none among "
+            f"{pairs.height}; is this text in the model's script?"
+        )
+    return pl.concat(kept), pl.DataFrame(skipped, SKIPPED, orient="row")
 
 
 def within_limit(max_tokens: int, described: Description):

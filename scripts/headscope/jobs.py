@@ -53,25 +53,27 @@ def logging_to(path):
 @contextmanager
 def progress(total: int, what: str):
     """
-    Yield a function to call with the number of `what` done: a bar on stderr, a line in the log now and then.
+    Yield a function to call with the number of `what` done: a bar on a terminal, a line in the log now and then.
 
     The log ends with the whole count and the mean rate.
     """
     from tqdm import tqdm
 
-    started = last = time.monotonic()
-    with tqdm(total=total, unit=f" {what}", file=sys.stderr, dynamic_ncols=True) as bar:
+    started = said = time.monotonic()
+    count = 0
+    with tqdm(total=total, unit=f" {what}", file=sys.stderr, dynamic_ncols=True, disable=None) as bar:
 
-        def done(count):
-            nonlocal last
-            bar.update(count)
-            if time.monotonic() - last > SECONDS_BETWEEN_LOG_LINES:
-                last = time.monotonic()
-                _say(bar.n, total, what, last - started)
+        def done(more):
+            nonlocal count, said
+            count += more
+            bar.update(more)
+            if time.monotonic() - said > SECONDS_BETWEEN_LOG_LINES:
+                said = time.monotonic()
+                say()
+
+        def say():
+            rate = count / max(time.monotonic() - started, 1e-9)
+            LOG.info("%d of %d %s, %.1f a second", count, total, what, rate)
 
         yield done
-        _say(bar.n, total, what, time.monotonic() - started)
-
-
-def _say(count, total, what, seconds):
-    LOG.info("%d of %d %s, %.1f a second", count, total, what, count / max(seconds, 1e-9))
+    say()

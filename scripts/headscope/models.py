@@ -29,7 +29,7 @@ PROBE_TOKENS = 256
 PROBE_TEXT = "The heads of a model look at the words before them, at the words after them, and at nothing. "
 MOST_CHARACTERS = 400  # of a message that transformers wrote
 NO_LIMIT = 1_000_000  # tokenizers without a limit of their own say 1e30
-ROW_SUM_TOLERANCE = 1e-3  # float32 softmax over thousands of keys is off by 1e-6; half precision by 5e-4
+ROW_SUM_TOLERANCE = 1e-3  # a float32 softmax over thousands of keys is off by 1e-6; see also check_rows
 
 transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
@@ -67,7 +67,8 @@ class LoadedModel:
         maps
             One (example, head, query, key) a layer.
         row_sum_error
-            The largest |sum of a row - 1|, a scalar still on the device; `check_rows` refuses a bad one.
+            The largest |sum of a row - 1|, a scalar of the maps' dtype still on the device; `check_rows` refuses a
+            bad one.
 
         Raises
         ------
@@ -81,7 +82,7 @@ class LoadedModel:
             maps = getattr(self.network(**inputs, output_attentions=True, return_dict=True), "attentions", None)
             check_maps(maps, tuple(ids.shape), self.network)
             errors = [(layer.sum(-1, dtype=torch.float32) - 1).abs().amax() for layer in maps]
-            return maps, torch.stack(errors).amax()
+            return maps, torch.stack(errors).amax().to(maps[0].dtype)
 
 
 def pick_device(wish: str) -> torch.device:
@@ -161,9 +162,10 @@ def load(
     Raises
     ------
     InputError
-        If the weights are pickled or code would have to be run and the config did not allow it, if weights that
-        the model needs are missing or have another shape, or if transformers cannot load it.
+        If the device is not here, if the weights are pickled or code would have to be run and the config did not
+        allow it, if weights that the model needs are missing or have another shape, or if transformers cannot load it.
     """
+    place = pick_device(device)
     _refuse_pickle(folder, name, allow_pickle)
     tokenizer = load_tokenizer(folder, name, allow_remote_code)
     network, report = _loaded(
@@ -177,9 +179,8 @@ def load(
         trust_remote_code=allow_remote_code,
     )
     _refuse_missing_weights(report, name)
-    if network.config.is_encoder_decoder:
+    if getattr(network.config, "is_encoder_decoder", False):
         network = network.get_encoder()
-    place = pick_device(device)
     return LoadedModel(network.eval().to(place), tokenizer, place)
 
 
@@ -275,7 +276,9 @@ def check_maps(maps, ids_shape: tuple[int, int], network: nn.Module):
 
 def check_rows(row_sum_error):
     """
-    Refuse maps whose rows do not sum to one, given the largest error of any row.
+    Refuse maps whose rows do not sum to one, given the largest error of any row in the maps' dtype.
+
+    Rounding to that dtype is forgiven: a row of bfloat16 weights may be off by its precision.
 
     Raises
     ------
@@ -283,7 +286,7 @@ def check_rows(row_sum_error):
         If the error is beyond rounding, or not finite.
     """
     error = float(row_sum_error)
-    if not error <= ROW_SUM_TOLERANCE:
+    if not error <= max(ROW_SUM_TOLERANCE, 2 * torch.finfo(row_sum_error.dtype).eps):
         found = f"a row that is off by {error:.3g}" if math.isfinite(error) else "values that are not finite"
         raise InputError(
             f"attention maps: expected every row to sum to 1, found {found}; the model's weights are broken (NaN), or "

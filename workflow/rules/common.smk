@@ -73,7 +73,8 @@ def of_corpus(key):
 
 def corpus_file(wildcards):
     """The corpus as the user has it, or as fetch_corpus stores it."""
-    return CORPORA[wildcards.corpus]["path"] or f"downloads/corpora/{wildcards.corpus}"
+    path = CORPORA[wildcards.corpus]["path"]
+    return str(find_file(path, ROOT)) if path else f"downloads/corpora/{wildcards.corpus}"
 
 
 def checkpoint(wildcards):
