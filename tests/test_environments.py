@@ -79,7 +79,7 @@ def rules():
             yield name, environment and environment[1], script and script[1]
 
 
-@pytest.mark.parametrize(("rule", "environment", "script"), rules(), ids=lambda value: value)
+@pytest.mark.parametrize(("rule", "environment", "script"), list(rules()), ids=lambda value: value)
 def test_each_rule_has_a_script_of_its_name_and_an_environment_that_holds_its_imports(rule, environment, script):
     assert script == f"{rule}.py"
     packages = pinned(REPOSITORY / "envs" / f"{environment}.yaml")
