@@ -18,7 +18,7 @@ def measure():
     described = describe(model, "minilm", "demo", None)
     with tempfile.TemporaryDirectory(dir=".") as folder:
         encoded = encode_demo(model, EXAMPLES, Path(folder))
-        batches = plan_batches(encoded.lengths(), described.layers * described.heads, CPU_BUDGET_MB)
+        batches = plan_batches(encoded.lengths(), encoded.sizes(), described.layers * described.heads, CPU_BUDGET_MB)
         ids, segments = (
             torch.from_numpy(np.array(encoded.table[name].to_list(), np.int64)) for name in ("ids", "segments")
         )

@@ -7,13 +7,13 @@ from headscope.jobs import progress, run
 from headscope.models import load_described, locate
 
 
-def main(description, encoded, attention, checkpoint, loading, shard, dtype, device, budget_mb):
+def main(description, encoded, attention, checkpoint, loading, shard, dtype, fold, device, budget_mb):
     """Write the maps of shard `2-of-4`; `budget_mb` bounds those of a batch (0: chosen for the device)."""
     described = Description.read(description)
     examples = read_encoded(encoded).shard(*map(int, shard.split("-of-")))
     model = load_described(locate(checkpoint), described, device, loading)
     with progress(examples.table.height, "examples") as done:
-        extract_shard(model, described, examples, attention, dtype, budget_mb, done)
+        extract_shard(model, described, examples, attention, dtype, budget_mb, fold, done)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Put what the reader and the encoder passed over into one table: nothing vanishes silently."""
+"""Put what every stage passed over into one table: nothing vanishes silently."""
 
 import polars as pl
 
@@ -6,9 +6,9 @@ from headscope.files import write_table
 from headscope.jobs import LOG, run
 
 
-def main(read, encoded, skipped, skipped_csv):
+def main(stages, skipped, skipped_csv):
     """Write example (null where it never became one), where and reason."""
-    table = pl.concat([pl.read_parquet(read), pl.read_parquet(encoded)])
+    table = pl.concat(pl.read_parquet(stage) for stage in stages)
     write_table(table, skipped, skipped_csv)
     for reason, count in table["reason"].value_counts(sort=True).iter_rows():
         LOG.info("%d skipped: %s", count, reason)

@@ -21,12 +21,12 @@ def all_maps(batches):
 def test_batches_are_of_one_length_longest_first_and_within_the_budget():
     lengths = np.array([5, 8, 5, 8, 5, 20])
     megabyte_per_example = {length: 4 * MAPS_PER_EXAMPLE * length**2 / 2**20 for length in (5, 8, 20)}
-    batches = plan_batches(lengths, MAPS_PER_EXAMPLE, 2 * megabyte_per_example[5])
+    batches = plan_batches(lengths, lengths, MAPS_PER_EXAMPLE, 2 * megabyte_per_example[5])
     assert [batch.tolist() for batch in batches] == [[5], [1], [3], [0, 2], [4]]
 
 
 def test_no_examples_make_no_batches():
-    assert plan_batches(np.array([], dtype=np.int64), MAPS_PER_EXAMPLE, 1) == []
+    assert plan_batches(np.array([], dtype=np.int64), np.array([], dtype=np.int64), MAPS_PER_EXAMPLE, 1) == []
 
 
 def test_rows_sum_to_one_and_every_example_is_there(bert, encoded):
@@ -80,7 +80,7 @@ def test_a_shard_holds_the_maps_of_its_examples(bert, bert_described, encoded, t
     for number in (1, 2, 3):
         examples = encoded.shard(number, 3)
         path = tmp_path / f"{number}.parquet"
-        extract_shard(bert, bert_described, examples, path, dtype, 0.2, done.append)
+        extract_shard(bert, bert_described, examples, path, dtype, 0.2, done=done.append)
         found = all_maps(Shard(path, bert_described.weights, encoded.corpus))
         assert sorted(found) == examples.table["example"].to_list()
         for example, weights in found.items():

@@ -30,6 +30,7 @@ def encoded_from(kinds_by_example):
             "tokens": ["x"] * len(kinds),
             "ids": [0] * len(kinds),
             "segments": [0] * len(kinds),
+            "words": None,
             "kinds": list(map(int, kinds)),
         }
         for example, kinds in kinds_by_example.items()

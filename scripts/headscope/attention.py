@@ -7,9 +7,11 @@ nothing beyond the rounding of a matrix product (on the CPUs we tried: not a bit
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 import torch
 
 from headscope.description import Description
@@ -22,7 +24,7 @@ CPU_BUDGET_MB = 24  # maps that stay near the cache; larger batches are slower o
 GPU_BUDGET_SHARE = 0.2  # of the free memory: softmax and its input, and the maps of two batches in flight
 
 
-def plan_batches(lengths: np.ndarray, maps_per_example: int, budget_mb: float) -> list[np.ndarray]:
+def plan_batches(lengths: np.ndarray, sizes: np.ndarray, maps_per_example: int, budget_mb: float) -> list[np.ndarray]:
     """
     Group examples of one length into batches whose float32 maps fit the budget.
 
@@ -30,6 +32,8 @@ def plan_batches(lengths: np.ndarray, maps_per_example: int, budget_mb: float) -
     ----------
     lengths
         Tokens of each example, int64 (example,).
+    sizes
+        Rows of each example's maps, int64 (example,); equal ones stand together within a length.
     maps_per_example
         Layers × heads.
     budget_mb
@@ -37,11 +41,12 @@ def plan_batches(lengths: np.ndarray, maps_per_example: int, budget_mb: float) -
 
     Returns
     -------
-    list of row numbers (int64), the longest examples first, in their order within a length.
+    list of row numbers (int64), the longest examples first, in their order within a length and size.
     """
     batches = []
     for length in np.unique(lengths)[::-1]:
         rows = np.flatnonzero(lengths == length)
+        rows = rows[np.argsort(sizes[rows], kind="stable")]
         bytes_per_example = 4 * maps_per_example * int(length) ** 2
         at_once = max(1, int(budget_mb * 2**20 // bytes_per_example))
         batches += [rows[start : start + at_once] for start in range(0, len(rows), at_once)]
@@ -57,7 +62,7 @@ def automatic_budget_mb(device: torch.device) -> float:
 
 
 class _InFlight(NamedTuple):
-    """A batch whose maps are being computed or copied; on a CPU it is already there."""
+    """Maps that are being computed or copied; on a CPU they are already there."""
 
     examples: np.ndarray
     weights: torch.Tensor
@@ -74,31 +79,103 @@ class _InFlight(NamedTuple):
 class _Launcher:
     """Runs batches of a model; on a GPU the maps of one batch are copied while the next is computed."""
 
-    def __init__(self, model: LoadedModel, dtype: str):
+    def __init__(self, model: LoadedModel, dtype: str, fold: str):
         self._model = model
         self._dtype = getattr(torch, dtype)
+        self._fold = fold
         self._copies = torch.cuda.Stream(model.device) if model.device.type == "cuda" else None
 
-    def launch(self, examples, ids, segments) -> _InFlight:
-        maps, row_sum_error = self._model.forward(torch.from_numpy(ids), torch.from_numpy(segments))
-        shape = (len(ids), len(maps), *maps[0].shape[1:])
-        stacked = torch.empty(shape, dtype=self._dtype, device=self._model.device)
+    def launch(self, rows: pl.DataFrame) -> Iterator[_InFlight]:
+        """Start one batch of encoded examples of one length; its maps come in runs of one size."""
+        ids, segments, words = (_matrix(rows[name]) for name in ("ids", "segments", "words"))
+        maps, row_sum_error = self._model.forward(ids, segments)
+        stacked = torch.empty(
+            (len(ids), len(maps), *maps[0].shape[1:]),
+            dtype=self._dtype if words is None else torch.float32,
+            device=self._model.device,
+        )
         for number, layer in enumerate(maps):
             stacked[:, number] = layer
+        examples = rows["example"].to_numpy()
+        if words is None:
+            yield self._on_its_way(examples, stacked, row_sum_error)
+            return
+        sizes = rows["kinds"].list.len().to_numpy()
+        for start, stop in pairwise([*np.flatnonzero(np.diff(sizes, prepend=-1)), len(sizes)]):
+            folded = fold_into_words(stacked[start:stop], words[start:stop].to(stacked.device), self._fold)
+            yield self._on_its_way(examples[start:stop], folded.to(self._dtype), row_sum_error)
+
+    def _on_its_way(self, examples, weights, row_sum_error) -> _InFlight:
         if self._copies is None:
-            return _InFlight(examples, stacked.cpu(), row_sum_error, None)
+            return _InFlight(examples, weights.cpu(), row_sum_error, None)
         self._copies.wait_stream(torch.cuda.current_stream(self._model.device))
         with torch.cuda.stream(self._copies):
-            host = torch.empty(shape, dtype=self._dtype, pin_memory=True)
-            host.copy_(stacked, non_blocking=True)
-            stacked.record_stream(self._copies)
+            host = torch.empty(weights.shape, dtype=self._dtype, pin_memory=True)
+            host.copy_(weights, non_blocking=True)
+            weights.record_stream(self._copies)
             copied = torch.cuda.Event()
             copied.record()
         return _InFlight(examples, host, row_sum_error, copied)
 
 
+def _matrix(lists: pl.Series) -> torch.Tensor | None:
+    """Lists of one length as int64 (example, token); None where there are none."""
+    if lists.null_count():
+        return None
+    return torch.from_numpy(lists.explode(empty_as_null=False).to_numpy().astype(np.int64).reshape(len(lists), -1))
+
+
+def fold_into_words(weights: torch.Tensor, words: torch.Tensor, queries: str = "mean") -> torch.Tensor:
+    """
+    Fold token-level maps into word-level maps.
+
+    Attention to a split word is the sum over its tokens. Attention from it is the mean over its tokens, the row of the
+    first, or the largest of each key, scaled to sum to one. Rows that summed to one still do.
+
+    Parameters
+    ----------
+    weights
+        float32 (example, layer, head, query token, key token).
+    words
+        The word of each token, int64 (example, token): 0, 0, 1, 2, ... Every example of as many words.
+    queries
+        `mean`, `first` or `max`.
+
+    Returns
+    -------
+    float32 (example, layer, head, query word, key word)
+
+    Raises
+    ------
+    ValueError
+        If words do not count up from 0 without gaps, or the examples have different numbers of words.
+
+    Source: Clark et al. 2019, section 4.1.
+    """
+    steps = torch.diff(words, dim=1, prepend=torch.full_like(words[:, :1], -1))
+    count = int(words[0, -1]) + 1
+    if (steps[:, 0] != 1).any() or ((steps != 0) & (steps != 1)).any() or (words[:, -1] != count - 1).any():
+        raise ValueError(f"words must count up from 0 to the same last without gaps, got {words.tolist()}")
+    belongs = torch.nn.functional.one_hot(words, count).to(weights.dtype)[:, None, None]  # (example, 1, 1, token, word)
+    keys = weights @ belongs
+    if queries == "mean":
+        return (belongs / belongs.sum(-2, keepdim=True)).mT @ keys
+    if queries == "first":
+        first = steps.nonzero()[:, 1].view(len(words), 1, 1, count, 1)
+        return keys.take_along_dim(first, dim=-2)
+    index = words[:, None, None, :, None].expand_as(keys)
+    largest = torch.zeros(*keys.shape[:-2], count, count, dtype=keys.dtype, device=keys.device)
+    largest.scatter_reduce_(-2, index, keys, "amax")
+    return largest / largest.sum(-1, keepdim=True)
+
+
 def attention_maps(
-    model: LoadedModel, encoded: Encoded, maps_per_example: int, budget_mb: float, dtype: str = "float32"
+    model: LoadedModel,
+    encoded: Encoded,
+    maps_per_example: int,
+    budget_mb: float,
+    dtype: str = "float32",
+    fold: str = "mean",
 ) -> Iterator[Maps]:
     """
     Yield the attention maps of every example, a batch of one length at a time, longest first.
@@ -106,31 +183,27 @@ def attention_maps(
     Parameters
     ----------
     encoded
-        Examples in this model's tokens.
+        Examples in this model's tokens; those with words get word-level maps.
     maps_per_example
         Layers × heads.
     budget_mb
         MiB of float32 maps a batch may hold.
     dtype
         Of the maps yielded: `float16` or `float32`.
+    fold
+        How the tokens of a word attend as one, see `fold_into_words`.
 
     Raises
     ------
     InputError
         If a map is not one (see `headscope.models.check_maps`).
     """
-    table, lengths = encoded.table, encoded.lengths()
-    numbers = table["example"].to_numpy()
-    launcher, waiting = _Launcher(model, dtype), None
-    for rows in plan_batches(lengths, maps_per_example, budget_mb):
-        part = table[rows]
-        shape = (len(rows), lengths[rows[0]])
-        ids = part["ids"].explode(empty_as_null=False).to_numpy().astype(np.int64).reshape(shape)
-        segments = part["segments"].explode(empty_as_null=False).to_numpy().astype(np.int64).reshape(shape)
-        launched = launcher.launch(numbers[rows], ids, segments)
-        if waiting:
-            yield waiting.landed()
-        waiting = launched
+    launcher, waiting = _Launcher(model, dtype, fold), None
+    for rows in plan_batches(encoded.lengths(), encoded.sizes(), maps_per_example, budget_mb):
+        for launched in launcher.launch(encoded.table[rows]):
+            if waiting:
+                yield waiting.landed()
+            waiting = launched
     if waiting:
         yield waiting.landed()
 
@@ -142,6 +215,7 @@ def extract_shard(
     path,
     dtype: str = "float16",
     budget_mb: float = 0,
+    fold: str = "mean",
     done: Callable[[int], None] = lambda examples: None,
 ):
     """
@@ -153,6 +227,8 @@ def extract_shard(
         Of the maps on disk: `float16` or `float32`.
     budget_mb
         As for `plan_batches`; 0 chooses it for the model's device.
+    fold
+        How the tokens of a word attend as one, see `fold_into_words`.
     done
         Called with the number of examples handed to the disk.
 
@@ -168,7 +244,7 @@ def extract_shard(
         )
     info = ShardInfo(dtype, described.layers, described.heads, described.weights, encoded.corpus)
     budget_mb = budget_mb or automatic_budget_mb(model.device)
-    maps = attention_maps(model, encoded, described.layers * described.heads, budget_mb, dtype)
+    maps = attention_maps(model, encoded, described.layers * described.heads, budget_mb, dtype, fold)
     with writing_shard(path, info) as shard, ThreadPoolExecutor(max_workers=1) as disk:
         pending = None
         for batch in maps:

@@ -12,6 +12,11 @@ from jsonschema import Draft202012Validator
 from headscope.errors import InputError
 
 PACKAGE_PREFIX = "package:"
+FORMATS = {
+    "text": ("paragraphs", "wikitext"),
+    "treebank": ("conllu", "conllx", "word-head-label", "paragraphs", "words"),
+}
+TEXT_TOKENS = 128
 SCHEMA = Path(__file__).resolve().parents[2] / "workflow" / "schemas" / "config.schema.yaml"
 
 
@@ -39,6 +44,10 @@ def complete(config: dict, config_files=(), base: Path = Path(), packages_here: 
     problems = [_explain(error) for error in Draft202012Validator(schema).iter_errors(config)]
     if not problems:
         config = _with_defaults(config, schema)
+        for corpus in config["corpora"]:
+            corpus["format"] = corpus["format"] or FORMATS[corpus["kind"]][0]
+            if corpus["kind"] == "text":
+                corpus["max_tokens"] = corpus["max_tokens"] or TEXT_TOKENS
         problems = list(_contradictions(config, base, packages_here))
     if problems:
         lines = [f"{_place(path, config_files)}: {message}" for path, message in problems]
@@ -73,6 +82,10 @@ def _explain(error) -> tuple[list, str]:
             return path, f"found {found!r}; {schema['description']}"
         case "minimum":
             return path, f"expected {error.validator_value} or more, found {found!r}"
+        case "maximum":
+            return path, f"expected {error.validator_value} or less, found {found!r}"
+        case "minItems" | "maxItems" if schema.get("maxItems"):
+            return path, f"expected {error.validator_value} values, found {found!r}"
         case "minItems" | "minLength":
             return path, f"expected at least one, found none. {schema.get('description', '')}"
     return path, error.message
@@ -133,6 +146,9 @@ def _corpus_problems(corpus, base):
     if (corpus["path"] is None) == (corpus["url"] is None):
         found = "both" if corpus["path"] else "neither"
         yield "name", f"expected either path or url, found {found}"
+    elif corpus["format"] not in FORMATS[corpus["kind"]]:
+        allowed = ", ".join(FORMATS[corpus["kind"]])
+        yield "format", f"expected one of {allowed} for a {corpus['kind']}, found {corpus['format']!r}"
     elif corpus["url"] and not corpus["sha256"]:
         yield "url", "expected sha256 beside url, so that everyone reads the same file; found none"
     elif corpus["path"] and not find_file(corpus["path"], base):

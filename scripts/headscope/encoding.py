@@ -1,4 +1,9 @@
-"""Text to tokens, for every tokenizer: pairs of paragraphs to the inputs of one model, each token with its kind."""
+"""
+Text to tokens, for every tokenizer: pairs of paragraphs, or words, to the inputs of one model.
+
+A text corpus keeps token-level maps. A corpus of words keeps word-level maps, in which each special token is a word of
+its own: `words` then tells for each token which row of the map it belongs to.
+"""
 
 import hashlib
 from enum import IntEnum
@@ -20,12 +25,14 @@ ENCODED = pl.Schema(
         "example": pl.UInt32,
         "where": pl.String,
         "truncated": pl.Boolean,
-        "tokens": pl.List(pl.String),
         "ids": pl.List(pl.Int32),
         "segments": pl.List(pl.UInt8),
+        "words": pl.List(pl.UInt16),
+        "tokens": pl.List(pl.String),
         "kinds": pl.List(pl.UInt8),
     }
 )
+"""`ids`, `segments`, `words` (null for token-level maps) have an entry a token, `tokens` and `kinds` one a map row."""
 PAIRS_AT_ONCE = 1000
 
 
@@ -49,6 +56,10 @@ class Encoded(NamedTuple):
     def lengths(self) -> np.ndarray:
         """Return the number of tokens of each example, int64 (example,)."""
         return self.table["ids"].list.len().to_numpy().astype(np.int64)
+
+    def sizes(self) -> np.ndarray:
+        """Return the number of rows of each example's maps, int64 (example,): tokens, or words and special tokens."""
+        return self.table["kinds"].list.len().to_numpy().astype(np.int64)
 
     def shard(self, number: int, count: int) -> "Encoded":
         """Return the examples of shard `number` (from 1) of `count`."""
@@ -187,12 +198,106 @@ def _encode_part(part, truncated, tokenizer, kinds, max_tokens, segments):
             "example": part["example"],
             "where": part["where"],
             "truncated": truncated,
-            "tokens": [tokenizer.convert_ids_to_tokens(ids) for ids in inputs["input_ids"]],
             "ids": inputs["input_ids"],
             "segments": types if segments == "pair" else [[0] * len(row) for row in types],
+            "words": [None] * part.height,
+            "tokens": [tokenizer.convert_ids_to_tokens(ids) for ids in inputs["input_ids"]],
             "kinds": list(map(kinds, inputs["input_ids"], inputs["special_tokens_mask"])),
         },
         ENCODED,
+    )
+
+
+def encode_words(sentences: pl.DataFrame, tokenizer, max_tokens: int | None) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """
+    Encode sentences that are split into words, each word by itself, so that no token lies in two words.
+
+    A word is preceded by a blank where the text has one, which byte-level and Unigram tokenizers spell into its
+    first token. Special tokens are those that the tokenizer puts around a single text. Source: Clark et al. 2019,
+    section 4.1.
+
+    Parameters
+    ----------
+    sentences
+        example, where, words, space_after.
+    max_tokens
+        Longest example, special tokens included; None where the model has no limit.
+
+    Returns
+    -------
+    encoded
+        One row an example, columns as `ENCODED`; `tokens` are the words and special tokens.
+    skipped
+        Sentences with a word that yields no token, or with too many tokens.
+
+    Raises
+    ------
+    InputError
+        If no example is left.
+    """
+    before, after = special_tokens_around(tokenizer)
+    kinds = kind_teller(tokenizer)
+    kept, skipped = [], []
+    for part in sentences.iter_slices(PAIRS_AT_ONCE):
+        tokenized = iter(_tokenize_words(tokenizer, part))
+        for row in part.iter_rows(named=True):
+            pieces = [next(tokenized) for _ in row["words"]]
+            count = len(before) + sum(map(len, pieces)) + len(after)
+            empty = next((word for word, ids in zip(row["words"], pieces, strict=True) if not ids), None)
+            if empty is not None:
+                skipped.append((row["example"], row["where"], f"the word {empty!r} yields no token"))
+            elif max_tokens is not None and count > max_tokens:
+                reason = f"{count} tokens, more than the limit of {max_tokens}"
+                skipped.append((row["example"], row["where"], reason))
+            else:
+                kept.append(_encode_words_of(row, pieces, before, after, tokenizer, kinds))
+    if not kept:
+        raise InputError(
+            f"{sentences['where'].first()}: expected sentences whose words have tokens, found none among "
+            f"{sentences.height}; is this text in the model's script?"
+        )
+    return pl.DataFrame(kept, ENCODED, orient="row"), pl.DataFrame(skipped, SKIPPED, orient="row")
+
+
+def special_tokens_around(tokenizer) -> tuple[list[int], list[int]]:
+    """Return the ids of the special tokens before and after a single text."""
+    inputs = tokenizer("a", split_special_tokens=True, return_special_tokens_mask=True)
+    ids, special = inputs["input_ids"], inputs["special_tokens_mask"]
+    first = special.index(0)
+    last = len(special) - special[::-1].index(0)
+    return ids[:first], ids[last:]
+
+
+def _tokenize_words(tokenizer, sentences) -> list[list[int]]:
+    """The ids of every word of these sentences, with the blank before it where there is one."""
+    texts = [
+        f" {word}" if blank else word
+        for row in sentences.iter_rows(named=True)
+        for word, blank in zip(row["words"], [False, *row["space_after"]], strict=False)
+    ]
+    return tokenizer(texts, add_special_tokens=False, split_special_tokens=True)["input_ids"]
+
+
+def _encode_words_of(row, pieces, before, after, tokenizer, kinds):
+    parts = [*([token] for token in before), *pieces, *([token] for token in after)]
+    names = [
+        *tokenizer.convert_ids_to_tokens(before),
+        *row["words"],
+        *tokenizer.convert_ids_to_tokens(after),
+    ]
+    special_before, special_after = (kinds(ids, [1] * len(ids)) for ids in (before, after))
+    ids = [token for part in parts for token in part]
+    words = [number for number, part in enumerate(parts) for _ in part]
+    marks = [Kind.PUNCTUATION if word in (".", ",") else Kind.TEXT for word in row["words"]]
+    return (
+        row["example"],
+        row["where"],
+        False,
+        ids,
+        [0] * len(ids),
+        words,
+        names,
+        [*special_before, *marks, *special_after],
     )
 
 
@@ -213,9 +318,10 @@ def kind_teller(tokenizer):
 def write_encoded(table: pl.DataFrame, path, tokenizer: str):
     """Write encoded examples with a digest of their content (`corpus`) and of their tokenizer in the metadata."""
     digest = hashlib.blake2b(digest_size=16)
-    for column in ("example", "ids", "segments", "kinds"):
+    for column in ("example", "ids", "segments", "words", "kinds"):
         digest.update(np.ascontiguousarray(table[column].explode(empty_as_null=False).to_numpy()).tobytes())
-    digest.update(table["ids"].list.len().to_numpy().tobytes())
+    for column in ("ids", "kinds"):
+        digest.update(table[column].list.len().to_numpy().tobytes())
     with replacing(path) as temporary:
         table.write_parquet(temporary, metadata={"corpus": digest.hexdigest(), "tokenizer": tokenizer})
 

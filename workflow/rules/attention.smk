@@ -2,7 +2,7 @@
 Attention maps: model and examples in, shards out.
 
     source --fetch_model, describe_model--> models/{model}/description.json
-    examples --encode_text--> encoded/{model}/{corpus}/examples.parquet
+    examples --encode_text or encode_words--> encoded/{model}/{corpus}/examples.parquet
     both --extract_attention, one job a shard--> attention/{model}/{corpus}/{shard}.parquet
 """
 
@@ -79,6 +79,34 @@ rule encode_text:
         "../../scripts/encode_text.py"
 
 
+rule encode_words:
+    """Turn the sentences of {wildcards.corpus} into the tokens of {wildcards.model}."""
+    input:
+        checkpoint_files,
+        description="models/{model}/description.json",
+        trees="examples/{corpus}/trees.parquet",
+    output:
+        encoded="encoded/{model}/{corpus}/examples.parquet",
+        skipped="encoded/{model}/{corpus}/skipped.parquet",
+    log:
+        "logs/encode_words/{model}/{corpus}.log",
+    benchmark:
+        "logs/encode_words/{model}/{corpus}.benchmark.tsv"
+    wildcard_constraints:
+        corpus=names_of("treebank"),
+    conda:
+        "../../envs/attend.yaml"
+    resources:
+        mem_mb=lambda wildcards, input, attempt: attempt * int(2000 + 30 * input.size_mb),
+    params:
+        checkpoint=checkpoint,
+        allow_remote_code=of_model("allow_remote_code"),
+        max_tokens=of_corpus("max_tokens"),
+        code=code_of("encode_words"),
+    script:
+        "../../scripts/encode_words.py"
+
+
 rule extract_attention:
     """Write the attention maps of {wildcards.model} for shard {wildcards.shard} of {wildcards.corpus}."""
     input:
@@ -103,6 +131,24 @@ rule extract_attention:
         loading=loading,
         shard="{shard}",
         dtype=config["attention"]["dtype"],
+        fold=fold,
         code=code_of("extract_attention"),
     script:
         "../../scripts/extract_attention.py"
+
+
+rule list_skipped:
+    """List what of {wildcards.corpus} was passed over for {wildcards.model}, and why."""
+    input:
+        stages=skipped_files,
+    output:
+        skipped="results/{model}/{corpus}/skipped.parquet",
+        skipped_csv="results/{model}/{corpus}/skipped.csv",
+    log:
+        "logs/list_skipped/{model}/{corpus}.log",
+    conda:
+        "../../envs/analyse.yaml"
+    params:
+        code=code_of("list_skipped"),
+    script:
+        "../../scripts/list_skipped.py"

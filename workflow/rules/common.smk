@@ -25,9 +25,9 @@ def of_runs(kind, *files):
     return [f"results/{model}/{corpus}/{file}" for model, corpus in runs(kind) for file in files]
 
 
-def figures(*numbers):
+def figures(*names):
     """The files of these figures below the results of a run."""
-    return [f"figures/figure_{number}.{ending}" for number in numbers for ending in ("html", "svg", "png")]
+    return [f"figures/{name}.{ending}" for name in names for ending in ("html", "svg", "png")]
 
 
 def drawing(figure, category, title):
@@ -75,6 +75,42 @@ def corpus_file(wildcards):
     """The corpus as the user has it, or as fetch_corpus stores it."""
     path = CORPORA[wildcards.corpus]["path"]
     return str(find_file(path, ROOT)) if path else f"downloads/corpora/{wildcards.corpus}"
+
+
+def corpus_name(wildcards):
+    """A param: what the corpus is called in messages and tables, the same on every machine."""
+    corpus = CORPORA[wildcards.corpus]
+    return corpus["url"] or corpus["path"]
+
+
+def parsed(corpus):
+    """Whether Stanza makes the trees of this treebank."""
+    return CORPORA[corpus]["format"] in ("paragraphs", "words")
+
+
+def treebank_file(wildcards):
+    """The trees as the user has them, or as Stanza makes them."""
+    return f"parsed/{wildcards.corpus}/trees.conllu" if parsed(wildcards.corpus) else corpus_file(wildcards)
+
+
+def stanza_files(wildcards):
+    """The list of fetched models; a folder of the user's own is taken as it is."""
+    corpus = CORPORA[wildcards.corpus]
+    folder = config["stanza"]["models"]
+    return f"{folder}/{corpus['language']}.{corpus['package']}.json" if folder == "downloads/stanza" else []
+
+
+def skipped_files(wildcards):
+    """What each stage passed over, in the order of the stages."""
+    stages = ["parsed"] if CORPORA[wildcards.corpus]["kind"] == "treebank" and parsed(wildcards.corpus) else []
+    return [f"{stage}/{wildcards.corpus}/skipped.parquet" for stage in (*stages, "examples")] + [
+        f"encoded/{wildcards.model}/{wildcards.corpus}/skipped.parquet"
+    ]
+
+
+def fold(wildcards):
+    """A param: how the tokens of a word attend as one; None where maps are of tokens."""
+    return None if CORPORA[wildcards.corpus]["kind"] == "text" else config["attention"]["fold"]
 
 
 def checkpoint(wildcards):

@@ -1,7 +1,10 @@
 """
 Corpora: file or address in, examples out.
 
-    path or url --fetch_corpus--> downloads/corpora/{corpus} --read_text--> examples/{corpus}/pairs.parquet
+    path or url --fetch_corpus--> downloads/corpora/{corpus}
+    text --read_text--> examples/{corpus}/pairs.parquet
+    treebank --read_treebank--> examples/{corpus}/trees.parquet
+    text --parse_dependencies (Stanza, models by fetch_stanza)--> parsed/{corpus}/trees.conllu --read_treebank
 """
 
 
@@ -38,8 +41,84 @@ rule read_text:
     resources:
         mem_mb=lambda wildcards, input, attempt: attempt * int(500 + 8 * input.size_mb),
     params:
-        name=lambda wildcards: CORPORA[wildcards.corpus]["url"] or CORPORA[wildcards.corpus]["path"],
+        name=corpus_name,
         format=of_corpus("format"),
         code=code_of("read_text"),
     script:
         "../../scripts/read_text.py"
+
+
+rule read_treebank:
+    """Read the trees of {wildcards.corpus}."""
+    input:
+        treebank=treebank_file,
+    output:
+        trees="examples/{corpus}/trees.parquet",
+        skipped="examples/{corpus}/skipped.parquet",
+    log:
+        "logs/read_treebank/{corpus}.log",
+    benchmark:
+        "logs/read_treebank/{corpus}.benchmark.tsv"
+    wildcard_constraints:
+        corpus=names_of("treebank"),
+    conda:
+        "../../envs/analyse.yaml"
+    resources:
+        mem_mb=lambda wildcards, input, attempt: attempt * int(1000 + 20 * input.size_mb),
+    params:
+        name=lambda wildcards: treebank_file(wildcards) if parsed(wildcards.corpus) else corpus_name(wildcards),
+        format=lambda wildcards: "conllu" if parsed(wildcards.corpus) else CORPORA[wildcards.corpus]["format"],
+        most_bad=of_corpus("max_bad_trees"),
+        code=code_of("read_treebank"),
+    script:
+        "../../scripts/read_treebank.py"
+
+
+rule fetch_stanza:
+    """Download Stanza's models {wildcards.package} of {wildcards.language}."""
+    output:
+        listed="downloads/stanza/{language}.{package}.json",
+    log:
+        "logs/fetch_stanza/{language}.{package}.log",
+    wildcard_constraints:
+        language="[a-z-]+",
+    conda:
+        "../../envs/parse.yaml"
+    params:
+        language="{language}",
+        package="{package}",
+        folder="downloads/stanza",
+    script:
+        "../../scripts/fetch_stanza.py"
+
+
+rule parse_dependencies:
+    """Parse {wildcards.corpus} with Stanza."""
+    input:
+        stanza_files,
+        text=corpus_file,
+    output:
+        conllu="parsed/{corpus}/trees.conllu",
+        skipped="parsed/{corpus}/skipped.parquet",
+    log:
+        "logs/parse_dependencies/{corpus}.log",
+    benchmark:
+        "logs/parse_dependencies/{corpus}.benchmark.tsv"
+    wildcard_constraints:
+        corpus=names_of("treebank"),
+    conda:
+        "../../envs/parse.yaml"
+    threads: 8
+    resources:
+        mem_mb=lambda wildcards, attempt: attempt * 6000,
+        device="auto",
+    params:
+        models=config["stanza"]["models"],
+        language=of_corpus("language"),
+        package=of_corpus("package"),
+        format=of_corpus("format"),
+        max_words=of_corpus("max_words"),
+        name=corpus_name,
+        code=code_of("parse_dependencies"),
+    script:
+        "../../scripts/parse_dependencies.py"

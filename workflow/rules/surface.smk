@@ -55,24 +55,6 @@ rule merge_surface:
         "../../scripts/merge_surface.py"
 
 
-rule list_skipped:
-    """List what of {wildcards.corpus} was passed over for {wildcards.model}, and why."""
-    input:
-        read="examples/{corpus}/skipped.parquet",
-        encoded="encoded/{model}/{corpus}/skipped.parquet",
-    output:
-        skipped="results/{model}/{corpus}/skipped.parquet",
-        skipped_csv="results/{model}/{corpus}/skipped.csv",
-    log:
-        "logs/list_skipped/{model}/{corpus}.log",
-    conda:
-        "../../envs/analyse.yaml"
-    params:
-        code=code_of("list_skipped"),
-    script:
-        "../../scripts/list_skipped.py"
-
-
 rule choose_maps:
     """Choose the maps of {wildcards.model} on {wildcards.corpus} that figure 1 shows."""
     input:

@@ -1,0 +1,22 @@
+"""Score every head on the sentences of one shard: one bit per dependent and head-direction."""
+
+import polars as pl
+
+from headscope.description import Description
+from headscope.encoding import read_encoded
+from headscope.files import write_table
+from headscope.jobs import run
+from headscope.store import Shard
+from headscope.syntax import count_syntax
+
+
+def main(description, encoded, trees, attention, hits):
+    """Write one row per (scheme, example, word)."""
+    described = Description.read(description)
+    examples = read_encoded(encoded)
+    maps = Shard(attention, model=described.weights, corpus=examples.corpus)
+    write_table(count_syntax(maps, examples, pl.read_parquet(trees)), hits)
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

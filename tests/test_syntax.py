@@ -1,0 +1,289 @@
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+from headscope.corpora.trees import TREES
+from headscope.description import Description, LayerView
+from headscope.encoding import ENCODED, Encoded, Kind
+from headscope.errors import InputError
+from headscope.statistics import bootstrap_intervals
+from headscope.store import Maps
+from headscope.syntax import (
+    DIRECTIONS,
+    Options,
+    Tree,
+    count_syntax,
+    merge_syntax,
+    predicted_heads,
+    read_scored,
+    relations_to_show,
+    sentences_to_show,
+    shown_words,
+    tree_hits,
+)
+
+
+def describe(layers=2, heads=3):
+    views = [LayerView(causal=False, reach=None)] * layers
+    return Description("m", "s", None, "M", layers, heads, 8, 1, None, True, {}, views, weights="w", tokenizer="t")
+
+
+def test_the_strongest_other_word_is_picked_in_both_directions():
+    weights = np.array(
+        [
+            # the  cat  sat
+            [0.9, 0.1, 0.0],  # the: itself is left out
+            [0.3, 0.3, 0.4],  # cat
+            [0.4, 0.4, 0.2],  # sat: a tie goes to the first
+        ]
+    )[None, None]
+    row, column = predicted_heads(weights)[:, 0, 0]
+    assert row.tolist() == [1, 2, 0]
+    assert column.tolist() == [2, 2, 1], "who attends most to the, cat, sat"
+
+
+def test_a_map_of_zeros_picks_the_first_other_word():
+    assert predicted_heads(np.zeros((1, 1, 3, 3)))[0, 0, 0].tolist() == [1, 0, 0]
+
+
+def hits_of(picks, heads, relations, words, scheme):
+    picked = np.array(picks)[None, None, None]
+    return tree_hits(picked, Tree(np.array(heads), relations), words, scheme)[:, 0, 0, 0].tolist()
+
+
+def test_a_hit_is_the_gold_head_and_the_root_is_none():
+    hits = hits_of([1, 2, 0], [2, 0, 2], ["det", "root", "obj"], ["the", "cat", "sat"], "ud")
+    assert hits == [True, False, False]
+
+
+def test_a_clitic_that_picks_the_head_counts_for_its_possessor():
+    # Marie 's discovery: Marie picks 's, 's picks discovery
+    tree = [3, 1, 0], ["poss", "possessive", "root"], ["Marie", "'s", "discovery"]
+    assert hits_of([1, 2, 0], *tree, "stanford") == [True, False, False]
+    assert hits_of([1, 2, 0], *tree, "ud") == [False, False, False], "in the Stanford scheme only"
+    assert hits_of([1, 0, 0], *tree, "stanford") == [False, True, False]
+    unmarked = [3, 3, 0], ["poss", "amod", "root"], ["her", "last", "discovery"]
+    assert hits_of([1, 2, 0], *unmarked, "stanford") == [False, True, False]
+
+
+RELATIONS = ("det", "nsubj", "obj", "punct")
+
+
+def random_corpus(sentences=40, layers=2, heads=3, seed=0):
+    """Trees that are chains in random order, random maps with [CLS] and [SEP], and their encoding."""
+    generator = np.random.default_rng(seed)
+    trees, encoded, maps = [], [], {}
+    for example in range(1, sentences + 1):
+        size = int(generator.integers(2, 9))
+        order = generator.permutation(size)
+        gold = np.zeros(size, int)
+        gold[order[1:]] = order[:-1] + 1
+        relations = [("root" if head == 0 else RELATIONS[generator.integers(4)]) for head in gold]
+        words = [f"w{number}" for number in range(size)]
+        trees.append(
+            (example, f"f:{example}", "", 1, words, [True] * size, ["NN"] * size, gold, relations, gold, relations)
+        )
+        kinds = [Kind.CLS, *[Kind.TEXT] * size, Kind.SEP]
+        encoded.append((example, "", False, [0] * len(kinds), [0] * len(kinds), range(len(kinds)), ["x"], kinds))
+        maps[example] = generator.random((layers, heads, size + 2, size + 2)).astype(np.float16)
+    trees = [(*row[:7], row[7].tolist(), row[8], row[9].tolist(), row[10]) for row in trees]
+    encoded = [(*row[:5], list(row[5]), row[6], list(map(int, row[7]))) for row in encoded]
+    return (
+        pl.DataFrame(trees, TREES, orient="row"),
+        Encoded(pl.DataFrame(encoded, ENCODED, orient="row"), "corpus", "t"),
+        maps,
+    )
+
+
+def plainly(trees, maps, layers, heads):
+    """Correct and total by (relation, direction, layer, head), one word at a time: the definition."""
+    counts = {}
+    for row in trees.iter_rows(named=True):
+        weights = maps[row["example"]][:, :, 1:-1, 1:-1].astype(float)
+        for word, (head, relation) in enumerate(zip(row["ud_heads"], row["ud_relations"], strict=True)):
+            if head == 0:
+                continue
+            for layer in range(layers):
+                for number in range(heads):
+                    for direction in DIRECTIONS:
+                        table = weights[layer, number] if direction == DIRECTIONS[0] else weights[layer, number].T
+                        others = [other for other in range(len(table)) if other != word]
+                        pick = max(others, key=lambda other: (table[word, other], -other))
+                        for name in {relation, "all"} - ({"all"} if relation == "punct" else set()):
+                            key = name, direction, layer + 1, number + 1
+                            correct, total = counts.get(key, (0, 0))
+                            counts[key] = correct + (pick == head - 1), total + 1
+    return counts
+
+
+def score(trees, encoded, maps, tmp_path, shards=1, options=None):
+    paths = []
+    for number, part in enumerate(np.array_split(list(maps), shards)):
+        batches = [Maps(np.array([example]), maps[example][None]) for example in part[::-1].tolist()]
+        paths.append(tmp_path / f"{shards}-{number}.parquet")
+        count_syntax(batches, encoded, trees).write_parquet(paths[-1])
+    described = describe()
+    scored = {scheme: read_scored(paths, scheme, described, encoded) for scheme in ("ud", "stanford")}
+    return merge_syntax(scored, described, options or Options(resamples=200))
+
+
+def test_counts_are_those_of_the_definition(tmp_path):
+    trees, encoded, maps = random_corpus()
+    heads, _ = score(trees, encoded, maps, tmp_path)
+    expected = plainly(trees, maps, 2, 3)
+    found = {
+        (row["relation"], row["direction"], row["layer"], row["head"]): (row["correct"], row["total"])
+        for row in heads.filter(scheme="ud").iter_rows(named=True)
+    }
+    assert found == expected
+    assert (heads["accuracy"] == heads["correct"] / heads["total"]).all()
+
+
+def test_any_number_of_shards_gives_the_same_tables(tmp_path):
+    corpus = random_corpus()
+    whole = score(*corpus, tmp_path)
+    for shards in (2, 7, 50):
+        for one, other in zip(whole, score(*corpus, tmp_path, shards), strict=True):
+            assert one.equals(other)
+
+
+def test_table1_has_the_best_head_of_each_relation_most_frequent_first(tmp_path):
+    heads, table1 = score(*random_corpus(), tmp_path)
+    ud = table1.filter(scheme="ud")
+    assert ud["relation"][0] == "all"
+    assert ud["total"].to_list()[1:] == sorted(ud["total"].to_list()[1:], reverse=True)
+    for row in ud.iter_rows(named=True):
+        of_relation = heads.filter(scheme="ud", relation=row["relation"])
+        assert row["accuracy"] == of_relation["accuracy"].max()
+        assert (
+            of_relation.filter(layer=row["layer"], head=row["head"], direction=row["direction"])["accuracy"].item()
+            == (row["accuracy"])
+        )
+        assert row["ci_low"] < row["accuracy"] < row["ci_high"]
+
+
+def one_relation(hits, offsets, layers=1, heads=1):
+    """Dependents of `obj`, one a sentence, hit by the only head (dependent to head) or not."""
+    from headscope.syntax import Scored
+
+    bits = np.packbits(np.array([[hit, False] for hit in hits]), axis=1)
+    return Scored(np.arange(1, len(hits) + 1), np.array(["obj"] * len(hits), object), np.array(offsets, float), bits)
+
+
+def only_row(scored, **options):
+    _, table1 = merge_syntax({"ud": scored}, describe(1, 1), Options(**options))
+    return table1.filter(relation="obj").row(0, named=True)
+
+
+def test_the_baseline_is_the_best_fixed_offset_within_bounds():
+    scored = one_relation([True] * 6, [-2, -2, 1, -7, -7, -7])
+    row = only_row(scored)
+    assert (row["baseline_offset"], row["baseline_accuracy"]) == (-2, 2 / 6)
+    row = only_row(scored, offsets=(-1, 2))
+    assert (row["baseline_offset"], row["baseline_accuracy"]) == (1, 1 / 6)
+
+
+def test_the_held_out_head_is_chosen_on_the_other_half():
+    """Two directions: one right on even sentences only, one on odd only. Each half chooses the one that fails the other."""
+    from headscope.syntax import Scored
+
+    bits = np.packbits([[number % 2 == 0, number % 2 == 1] for number in range(1, 11)], axis=1)
+    scored = Scored(np.arange(1, 11), np.array(["obj"] * 10, object), np.ones(10), bits)
+    row = only_row(scored)
+    assert row["accuracy"] == 0.5
+    assert row["held_out_accuracy"] == 0
+
+
+def test_one_sentence_cannot_be_halved():
+    assert only_row(one_relation([True], [1]))["held_out_accuracy"] is None
+
+
+def test_the_papers_all_counts_punctuation_and_root(tmp_path):
+    trees, encoded, maps = random_corpus()
+    words = int(trees["words"].list.len().sum())
+    punctuation = int(trees["ud_relations"].explode().eq("punct").sum())
+    totals = {
+        every: score(trees, encoded, maps, tmp_path, options=Options(every, resamples=100))[1]["total"][0]
+        for every in ("words", "paper")
+    }
+    assert totals == {"words": words - trees.height - punctuation, "paper": words}
+
+
+def test_an_interval_is_that_of_the_binomial_where_units_are_single():
+    correct = np.zeros((400, 1))
+    correct[:100] = 1
+    low, high = bootstrap_intervals(correct, np.ones((400, 1)), 4000, seed=1)
+    error = 1.96 * math.sqrt(0.25 * 0.75 / 400)
+    assert low[0] == pytest.approx(0.25 - error, abs=0.008)
+    assert high[0] == pytest.approx(0.25 + error, abs=0.008)
+
+
+def test_intervals_are_seeded_and_wider_where_units_are_clusters():
+    generator = np.random.default_rng(0)
+    clustered = np.repeat(generator.integers(0, 2, (40, 1)), 1, axis=1) * 10.0
+    ten = np.full((40, 1), 10.0)
+    once, again = (bootstrap_intervals(clustered, ten, 500, seed=3) for _ in range(2))
+    assert once == again
+    single = bootstrap_intervals(clustered.repeat(10, 0) / 10, np.ones((400, 1)), 500, seed=3)
+    assert once[1] - once[0] > 2 * (single[1] - single[0])
+
+
+def test_an_accuracy_of_nothing_has_no_interval():
+    low, high = bootstrap_intervals(np.zeros((3, 1)), np.zeros((3, 1)), 100, seed=0)
+    assert np.isnan(low[0])
+    assert np.isnan(high[0])
+
+
+def test_shards_that_miss_a_sentence_are_refused(tmp_path):
+    trees, encoded, maps = random_corpus()
+    del maps[7]
+    with pytest.raises(InputError, match="expected each of 40 sentences once and in order, found 39"):
+        score(trees, encoded, maps, tmp_path)
+
+
+def test_a_map_of_another_treebank_is_refused():
+    trees, encoded, maps = random_corpus()
+    with pytest.raises(InputError, match="example 1: expected maps of"):
+        count_syntax([Maps(np.array([1]), np.zeros((1, 2, 3, 30, 30)))], encoded, trees)
+    assert maps
+
+
+def test_relations_to_show_are_those_that_gain_most_or_are_named():
+    columns = {"scheme": "ud", "layer": 1, "head": 1, "direction": DIRECTIONS[0], "ci_low": 0, "ci_high": 1}
+    rows = [("all", 99, 0.9, 0.0), ("det", 50, 0.9, 0.8), ("obj", 40, 0.7, 0.3), ("rare", 3, 1.0, 0.0)]
+    table1 = pl.DataFrame(
+        [columns | dict(zip(("relation", "total", "accuracy", "baseline_accuracy"), row, strict=True)) for row in rows]
+    )
+    assert relations_to_show(table1, "ud", [], 20)["relation"].to_list() == ["obj", "det"]
+    assert relations_to_show(table1, "ud", ["rare"], 20)["relation"].to_list() == ["rare"]
+    with pytest.raises(InputError, match=r"figure_5.relations: .* that occur, found dobj; there are det, obj, rare"):
+        relations_to_show(table1, "ud", ["dobj"], 20)
+
+
+def test_sentences_to_show_have_most_dependents_and_a_fitting_length():
+    trees = pl.DataFrame(
+        {
+            "example": [1, 2, 3, 4],
+            "words": [["w"] * length for length in (5, 8, 10, 30)],
+            "ud_relations": [["obj"] * count + ["det"] for count in (4, 1, 2, 9)],
+        }
+    )
+    assert sentences_to_show(trees, "ud", "obj") == [3, 2]
+
+
+@pytest.mark.parametrize(("direction", "scored"), [(DIRECTIONS[0], "query"), (DIRECTIONS[1], "key")])
+def test_cells_shown_know_their_dependents_and_gold_heads(direction, scored):
+    sentence = {"example": 4, "words": ["a", "b", "c"], "ud_heads": [2, 0, 2], "ud_relations": ["det", "root", "obj"]}
+    row = {"scheme": "ud", "relation": "obj", "layer": 1, "head": 1, "direction": direction, "accuracy": 0.5}
+    weights = np.arange(25, dtype=np.float16).reshape(1, 1, 5, 5)
+    kinds = [Kind.CLS, Kind.TEXT, Kind.TEXT, Kind.TEXT, Kind.SEP]
+    cells = shown_words(row, 1, sentence, kinds, weights)
+    assert cells.height == 9
+    assert cells["weight"].to_list() == [6, 7, 8, 11, 12, 13, 16, 17, 18]
+    assert cells.filter("of_relation")[scored].unique().to_list() == [3]
+    gold = cells.filter("gold").row(0, named=True)
+    other = "key" if scored == "query" else "query"
+    assert (gold[scored], gold[other]) == (3, 2)
+    assert cells.filter("gold").height == 1
