@@ -1,4 +1,4 @@
-"""Download a corpus and check it against its SHA-256. One of the two rules that use the network."""
+"""Download a corpus and check it against its SHA-256. One of the rules that use the network."""
 
 from headscope.fetch import fetch_file
 from headscope.jobs import run

@@ -1,4 +1,4 @@
-"""Download a model of the Hugging Face hub at its pinned revision. One of the two rules that use the network."""
+"""Download a model of the Hugging Face hub at its pinned revision. One of the rules that use the network."""
 
 from headscope.fetch import fetch_checkpoint
 from headscope.jobs import run

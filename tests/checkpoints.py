@@ -16,6 +16,12 @@ needs_shared_corpora = pytest.mark.skipif(
     not SHARED.is_dir(), reason="the development corpora in ../shared are not on this machine"
 )
 
+STANZA_MODELS = SHARED / "stanza_models"
+needs_stanza_models = pytest.mark.skipif(
+    not (STANZA_MODELS / "resources.json").is_file(),
+    reason="the small Stanza models in ../shared are not on this machine",
+)
+
 SIZES = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
 
 

@@ -1,13 +1,15 @@
 import hashlib
 import http.server
+import json
 import threading
 from functools import partial
 
 import pytest
+import stanza
 from hub import Hub
 
 from headscope.errors import InputError
-from headscope.fetch import fetch_file
+from headscope.fetch import fetch_file, fetch_stanza
 
 CONTENT = b"one\ntwo\n" * 10_000
 
@@ -41,3 +43,58 @@ def test_another_file_than_expected_is_refused_and_not_kept(address, tmp_path, p
 def test_an_address_that_does_not_answer_is_named(tmp_path):
     with pytest.raises(InputError, match=r"http://127.0.0.1:9/x: expected a file, found: .*check the address"):
         fetch_file("http://127.0.0.1:9/x", "0" * 64, tmp_path / "text")
+
+
+@pytest.fixture
+def stanza_download(address, tmp_path):
+    """Stanza's own downloader, pointed at a stand-in that has `xx` in a package of four files."""
+    served = tmp_path / "served"
+    package = {name: "tiny" for name in ("tokenize", "pos", "lemma", "depparse")}
+    resources = {"url": f"{address}/{{lang}}/{{filename}}", "xx": {"packages": {"default": package, "bare": {}}}}
+    for name in package:
+        (served / "xx" / name).mkdir(parents=True)
+        (served / "xx" / name / "tiny.pt").write_bytes(name.encode())
+        resources["xx"][name] = {"tiny": {"md5": hashlib.md5(name.encode()).hexdigest(), "dependencies": []}}
+    version = stanza.__resources_version__
+    (served / f"resources_{version}.json").write_text(json.dumps(resources), "utf-8")
+    return partial(stanza.download, resources_url=address)
+
+
+def test_the_models_of_a_parser_come_and_are_listed_with_their_digests(stanza_download, tmp_path):
+    fetch_stanza("xx", "default", tmp_path / "models", tmp_path / "models.json", stanza_download)
+    listed = json.loads((tmp_path / "models.json").read_text("utf-8"))
+    assert (listed["language"], listed["package"]) == ("xx", "default")
+    assert listed["sha256"].pop("resources.json")
+    assert listed["sha256"] == {
+        f"xx/{name}/tiny.pt": hashlib.sha256(name.encode()).hexdigest()
+        for name in ("depparse", "lemma", "pos", "tokenize")
+    }
+
+
+@pytest.mark.parametrize(
+    ("language", "package", "message"),
+    [
+        ("yy", "default", "language yy, package default: expected them to download, found: Unknown language"),
+        ("xx", "bare", "expected a package 'bare' with tokenize"),
+        ("xx", "none", "expected a package 'none' with tokenize"),
+    ],
+)
+def test_models_that_stanza_does_not_have_are_refused_and_not_listed(
+    stanza_download, tmp_path, language, package, message
+):
+    with pytest.raises(InputError, match=message):
+        fetch_stanza(language, package, tmp_path / "models", tmp_path / "models.json", stanza_download)
+    assert not (tmp_path / "models.json").exists()
+
+
+def test_a_model_that_changed_on_the_way_is_refused(stanza_download, tmp_path):
+    (tmp_path / "served" / "xx" / "pos" / "tiny.pt").write_bytes(b"another")
+    with pytest.raises(InputError, match="expected them to download, found: md5 for "):
+        fetch_stanza("xx", "default", tmp_path / "models", tmp_path / "models.json", stanza_download)
+
+
+def test_a_network_that_does_not_answer_is_named(tmp_path):
+    download = partial(stanza.download, resources_url="http://127.0.0.1:9")
+    with pytest.raises(InputError, match=r"language en, package default: .*found: .*127.0.0.1.*and the network"):
+        fetch_stanza("en", "default", tmp_path / "models", tmp_path / "models.json", download)
+    assert not (tmp_path / "models.json").exists()

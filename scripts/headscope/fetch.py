@@ -1,4 +1,4 @@
-"""What comes from the network: a file by address and SHA-256, a model by hub id and revision."""
+"""What comes from the network: a file by address and SHA-256, a model by hub id and revision, a parser by language."""
 
 import hashlib
 import json
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from headscope.errors import InputError
 from headscope.files import replacing
+from headscope.stanza_models import PROCESSORS, find_models
 
 CHECKPOINT_FILES = ("*.json", "*.txt", "*.model", "*.safetensors")
 PICKLED_FILES = ("*.bin",)
@@ -61,10 +62,48 @@ def fetch_checkpoint(source, revision, folder, files, allow_pickle=False, allow_
             f"model {source} at {revision}: expected it on the Hugging Face hub, found: {str(error).splitlines()[0]}; "
             "check id, revision and network, and HF_TOKEN if it is gated"
         ) from error
+    _list_files(folder, files, source=source, revision=revision)
+
+
+def fetch_stanza(language, package, folder, listed, download):
+    """
+    Download the models of a Stanza parser into `folder` and list them, with their SHA-256, in the JSON file `listed`.
+
+    What is there already and right is not downloaded again.
+
+    Parameters
+    ----------
+    language, package
+        As Stanza calls them, for example `en` and `default`.
+    folder
+        Where they go, for `headscope.corpora.parsing.load_parser`.
+    listed
+        The list: written last, so where it is the folder is whole.
+    download
+        `stanza.download`. Handed in, so that only who fetches a parser needs Stanza.
+
+    Raises
+    ------
+    InputError
+        If the network does not answer or there is no such language or package.
+    """
+    try:
+        download(language, model_dir=str(folder), package=package, processors=",".join(PROCESSORS))
+    except (OSError, ValueError) as error:
+        cause = next(iter(str(error).splitlines()), type(error).__name__)
+        raise InputError(
+            f"Stanza models of language {language}, package {package}: expected them to download, found: {cause}; "
+            "check both names in Stanza's list of models, and the network"
+        ) from error
+    find_models(folder, language, package)
+    _list_files(folder, listed, language=language, package=package)
+
+
+def _list_files(folder, listed, **origin):
     fetched = sorted(path for path in Path(folder).rglob("*") if path.is_file() and ".cache" not in path.parts)
-    with replacing(files) as temporary:
-        listed = {str(path.relative_to(folder)): _sha256(path) for path in fetched}
-        temporary.write_text(json.dumps({"source": source, "revision": revision, "sha256": listed}, indent=2) + "\n")
+    digests = {str(path.relative_to(folder)): _sha256(path) for path in fetched}
+    with replacing(listed) as temporary:
+        temporary.write_text(json.dumps({**origin, "sha256": digests}, indent=2) + "\n")
 
 
 def _sha256(path) -> str:

@@ -22,6 +22,7 @@ from safetensors import SafetensorError
 from torch import nn
 
 from headscope.description import Description, LayerView
+from headscope.devices import pick_device
 from headscope.errors import InputError
 
 PACKAGE_PREFIX = "package:"
@@ -83,28 +84,6 @@ class LoadedModel:
             check_maps(maps, tuple(ids.shape), self.network)
             errors = [(layer.sum(-1, dtype=torch.float32) - 1).abs().amax() for layer in maps]
             return maps, torch.stack(errors).amax().to(maps[0].dtype)
-
-
-def pick_device(wish: str) -> torch.device:
-    """
-    Turn `auto`, `cpu`, `cuda`, `cuda:1` or `mps` into a device; `auto` takes a GPU where there is one.
-
-    Raises
-    ------
-    InputError
-        If that device is not on this machine.
-    """
-    if wish == "auto":
-        wish = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        device = torch.device(wish)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise InputError(
-            f"device: expected one that is on this machine, found {wish!r} ({str(error).splitlines()[0]}); "
-            "use auto or cpu"
-        ) from error
-    return device
 
 
 def locate(source: str) -> Path:

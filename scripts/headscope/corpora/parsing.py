@@ -1,0 +1,270 @@
+"""
+Text to dependency trees: a raw or pretokenized file in, CoNLL-U out, parsed by Stanza.
+
+A line is a paragraph (`text`) or a sentence of words (`words`); a blank line separates documents. Nothing here
+reaches the network.
+"""
+
+import pickle
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+import polars as pl
+import stanza
+from stanza.models.common.doc import ID, TEXT, Document, Sentence, Token, Word
+
+from headscope.corpora import SKIPPED
+from headscope.devices import pick_device
+from headscope.errors import InputError
+from headscope.files import numbered_lines, replacing
+from headscope.stanza_models import find_models
+
+FORMATS = ("text", "words")
+CHARACTERS_AT_ONCE = 30_000  # some 5,000 words, which is what Stanza's tagger and parser take as a batch
+SPLITTING, PARSING = "tokenize,mwt", "pos,lemma,depparse"
+
+_BLANK_TO_STANZA = re.compile(r"[\s\u0080-\u009f]+")
+_BREAK = re.compile(r"[^\S\u00a0\u2007\u202f]+")  # whitespace but for the no-break spaces
+_TOO_LONG = "<UNK>"  # what Stanza writes instead of a token longer than its tokenizer takes
+
+
+class Line(NamedTuple):
+    """One line that is not blank, its number from 1, and whether it is the first of its document."""
+
+    number: int
+    text: str
+    opens_document: bool
+
+
+@dataclass(frozen=True)
+class Parser:
+    """A Stanza pipeline and the format that it reads."""
+
+    pipeline: stanza.Pipeline
+    format: str
+
+    def split(self, lines: list[Line]) -> list[list[Sentence]]:
+        """Split each line into sentences of words, in order; a line of nothing that Stanza reads has none."""
+        if self.format == "words":
+            return [Document([_numbered(_words(line.text))]).sentences for line in lines]
+        texts = [_BLANK_TO_STANZA.sub(" ", line.text).strip() for line in lines]
+        documents = iter(self.pipeline.bulk_process([text for text in texts if text], processors=SPLITTING))
+        return [next(documents).sentences if text else [] for text in texts]
+
+    def parse(self, sentences: list[Sentence]):
+        """Give the words of these sentences their tags, lemmas, heads and relations."""
+        if sentences:
+            batch = Document([])
+            batch.sentences = sentences
+            batch.num_tokens = sum(len(sentence.tokens) for sentence in sentences)
+            batch.num_words = sum(len(sentence.words) for sentence in sentences)
+            self.pipeline.process(batch, processors=PARSING)
+
+
+def load_parser(models, language: str, package: str = "default", format: str = "text", device: str = "auto") -> Parser:
+    """
+    Load a Stanza pipeline from a folder, without the network.
+
+    Parameters
+    ----------
+    models
+        The folder that `stanza.download` or the rule fetch_stanza filled.
+    language, package
+        As Stanza calls them, for example `en` and `default`.
+    format
+        `text` or `words`; see `parse_file`.
+    device
+        `auto`, `cpu` or `cuda`.
+
+    Raises
+    ------
+    InputError
+        If the device is not here, if a model is missing, or if Stanza cannot load it.
+    """
+    place = pick_device(device)
+    found = find_models(models, language, package)
+    pretokenized = format == "words"
+    processors = {name: model for name, model in found.processors.items() if not (pretokenized and name == "mwt")}
+    try:
+        pipeline = stanza.Pipeline(
+            lang=found.language,
+            dir=str(models),
+            package=None,
+            processors=processors,
+            tokenize_pretokenized=pretokenized,
+            download_method=None,
+            device=str(place),
+            logging_level="WARN",
+        )
+    except (OSError, ValueError, KeyError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+        raise InputError(
+            f"Stanza models in {models}, language {language}, package {package}: expected files that Stanza "
+            f"{stanza.__version__} can load, found: {' '.join(str(error).split())[:400]}; fetch them again"
+        ) from error
+    return Parser(pipeline, format)
+
+
+def read_lines(path, shown_as=None) -> Iterator[Line]:
+    """
+    Yield the lines of a file that are not blank.
+
+    Raises
+    ------
+    InputError
+        As `headscope.files.numbered_lines`.
+    """
+    opens_document = True
+    for number, text in numbered_lines(path, shown_as):
+        if text.strip():
+            yield Line(number, text, opens_document)
+        opens_document = not text.strip()
+
+
+def parse_file(path, conllu, parser: Parser, max_words: int, shown_as=None, done=None) -> tuple[int, pl.DataFrame]:
+    """
+    Parse a text file into CoNLL-U, a batch of lines at a time.
+
+    Parameters
+    ----------
+    path
+        UTF-8 text, plain or gzip, in the parser's format. `text`: one paragraph a line, which Stanza splits into
+        sentences. `words`: one sentence a line, its words separated by blanks and kept as they are; a no-break
+        space does not separate. In both a blank line separates documents.
+    conllu
+        Where the trees go: UTF-8. `# newdoc` stands before the first sentence of a document, `# sent_id` is
+        LINE-N, the Nth sentence of that line, from 1. Column ten says SpaceAfter=No where no blank follows.
+    parser
+        From `load_parser`.
+    max_words
+        Sentences of more (syntactic) words are left out.
+    shown_as
+        The name of the file in `where` and in messages; the path itself if not given.
+    done
+        Called with the number of lines parsed, after each batch.
+
+    Returns
+    -------
+    count
+        The number of sentences written.
+    skipped
+        example (null: it never became one), where (file:line), reason: sentences too long, or with a token that
+        Stanza cannot take, and lines without a word.
+
+    Raises
+    ------
+    InputError
+        If no sentence is left.
+    """
+    shown_as = shown_as or str(path)
+    count, skipped, document_is_open = 0, [], False
+    with replacing(conllu) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as written:
+        for lines in _batches(read_lines(path, shown_as)):
+            split = parser.split(lines)
+            reasons = [[_reason_to_skip(sentence, max_words) for sentence in sentences] for sentences in split]
+            parser.parse([s for s, reason in zip(chain(*split), chain(*reasons), strict=True) if not reason])
+            for line, sentences, why in zip(lines, split, reasons, strict=True):
+                document_is_open = document_is_open and not line.opens_document
+                where = f"{shown_as}:{line.number}"
+                if not sentences:
+                    skipped.append((None, where, "no word in it that Stanza can see"))
+                for n, (sentence, reason) in enumerate(zip(sentences, why, strict=True), start=1):
+                    if reason:
+                        skipped.append((None, where, f"sentence {n} of the line: {reason}"))
+                        continue
+                    written.write("" if document_is_open else "# newdoc\n")
+                    written.write(to_conllu(sentence, f"{line.number}-{n}", ends_line=n == len(sentences)))
+                    document_is_open = True
+                    count += 1
+            if done:
+                done(len(lines))
+        if not count:
+            raise InputError(
+                f"{shown_as}: expected sentences of at most {max_words} words, found none and {len(skipped)} that had "
+                f"to be skipped{f' (first: {skipped[0][1]}, {skipped[0][2]})' if skipped else ''}; check the file, "
+                "its format and max_words"
+            )
+    return count, pl.DataFrame(skipped, SKIPPED, orient="row")
+
+
+def to_conllu(sentence: Sentence, sent_id: str, ends_line: bool = True) -> str:
+    """
+    Write one parsed sentence as CoNLL-U: sent_id, text, ten columns a word, a blank line.
+
+    Whatever the words hold, a line stays a line and a column a column: white space inside them becomes a space.
+
+    Parameters
+    ----------
+    sentence
+        Of Stanza, with heads.
+    sent_id
+        Its identifier.
+    ends_line
+        Whether a line end follows in the file, so that nothing can stand glued to the last token.
+    """
+    rows, text = [], ""
+    for token in sentence.tokens:
+        is_last = token is sentence.tokens[-1]
+        glued = not token.spaces_after and not (is_last and ends_line)
+        misc = "SpaceAfter=No" if glued else "_"
+        text += _column(token.text) + ("" if glued or is_last else " ")
+        if len(token.words) > 1:
+            span = f"{token.words[0].id}-{token.words[-1].id}"
+            rows.append([span, _column(token.text), *["_"] * 7, misc])
+            misc = "_"
+        rows += [_row(word, misc) for word in token.words]
+    lines = [f"# sent_id = {sent_id}", f"# text = {text}", *("\t".join(row) for row in rows)]
+    return "\n".join(lines) + "\n\n"
+
+
+def _row(word: Word, misc: str) -> list[str]:
+    columns = (word.text, word.lemma, word.upos, word.xpos, word.feats)
+    return [str(word.id), *map(_column, columns), str(word.head), _relation(word), "_", misc]
+
+
+def _relation(word: Word) -> str:
+    """Its relation; `root` for the root and no other word, which Stanza's labels follow but do not promise."""
+    if word.head == 0:
+        return "root"
+    return "dep" if word.deprel == "root" else _column(word.deprel)
+
+
+def _column(value: str | None) -> str:
+    return _BREAK.sub(" ", value or "").strip(" ") or "_"
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in _BREAK.split(text) if word.strip()]
+
+
+def _numbered(words: list[str]) -> list[dict]:
+    return [{ID: (number,), TEXT: word} for number, word in enumerate(words, start=1)]
+
+
+def _reason_to_skip(sentence: Sentence, max_words: int) -> str | None:
+    if len(sentence.words) > max_words:
+        return f"{len(sentence.words)} words, more than max_words ({max_words})"
+    if any(_is_cut(token) for token in sentence.tokens):
+        return "a token longer than Stanza's tokenizer takes"
+    if not all(token.words for token in sentence.tokens):
+        return "a token that Stanza expands to no word"
+    return None
+
+
+def _is_cut(token: Token) -> bool:
+    width = (token.end_char or 0) - (token.start_char or 0)
+    return token.text == _TOO_LONG and width > len(_TOO_LONG)
+
+
+def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    batch, characters = [], 0
+    for line in lines:
+        batch.append(line)
+        characters += len(line.text)
+        if characters >= CHARACTERS_AT_ONCE:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
