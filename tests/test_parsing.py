@@ -20,7 +20,7 @@ TWO_DOCUMENTS = "Dogs bark. Cats sleep.\nBirds fly.\n\nIt rains.\n"
 
 @pytest.fixture(scope="session")
 def text_parser():
-    return load_parser(STANZA_MODELS, "en", "ewt", "text", "cpu")
+    return load_parser(STANZA_MODELS, "en", "ewt", "paragraphs", "cpu")
 
 
 @pytest.fixture(scope="session")
@@ -136,9 +136,9 @@ def test_pretokenized_words_are_kept_exactly(words_parser, parsed):
 
 
 @needs_stanza_models
-@pytest.mark.parametrize("format", ["text", "words"])
+@pytest.mark.parametrize("format", ["paragraphs", "words"])
 def test_a_sentence_too_long_is_a_row_and_not_a_tree(format, text_parser, words_parser, parsed):
-    parser = {"text": text_parser, "words": words_parser}[format]
+    parser = {"paragraphs": text_parser, "words": words_parser}[format]
     content = "It rains and rains and rains .\nIt rains .\n"
     sentences, skipped = parsed(parser, content, max_words=3)
     assert [forms(sentence) for sentence in sentences] == [["It", "rains", "."]]
@@ -175,9 +175,9 @@ HOSTILE = [
 
 
 @needs_stanza_models
-@pytest.mark.parametrize("format", ["text", "words"])
+@pytest.mark.parametrize("format", ["paragraphs", "words"])
 def test_hostile_lines_stay_ten_columns_with_valid_ids(format, text_parser, words_parser, parsed):
-    parser = {"text": text_parser, "words": words_parser}[format]
+    parser = {"paragraphs": text_parser, "words": words_parser}[format]
     sentences, skipped = parsed(parser, "\n".join(HOSTILE))
     lines = {int(re.match(r"# sent_id = (\d+)-", comments[-2])[1]) for comments, _ in sentences}
     assert lines == set(range(1, len(HOSTILE) + 1))
@@ -220,7 +220,7 @@ def test_two_runs_give_the_same_bytes_without_the_network(tmp_path, monkeypatch)
             models=STANZA_MODELS,
             language="english",
             package="default",
-            format="text",
+            format="paragraphs",
             max_words=100,
             name="my text",
             device="auto",

@@ -39,7 +39,7 @@ def test_special_tokens_are_words_of_their_own(bert):
 
 
 def test_words_have_the_tokens_that_they_have_alone(bert):
-    words = "Lighthouses don't blink".split(" ")
+    words = ["Lighthouses", "don't", "blink"]
     row = encode_words(sentences(" ".join(words)), bert.tokenizer, 64)[0].row(0, named=True)
     for number, word in enumerate(words, start=1):
         alone = bert.tokenizer(word, add_special_tokens=False)["input_ids"]

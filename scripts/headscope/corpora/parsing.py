@@ -1,7 +1,7 @@
 """
 Text to dependency trees: a raw or pretokenized file in, CoNLL-U out, parsed by Stanza.
 
-A line is a paragraph (`text`) or a sentence of words (`words`); a blank line separates documents. Nothing here
+A line is a paragraph (`paragraphs`) or a sentence of words (`words`); a blank line separates documents. Nothing here
 reaches the network.
 """
 
@@ -22,7 +22,7 @@ from headscope.errors import InputError
 from headscope.files import numbered_lines, replacing
 from headscope.stanza_models import find_models
 
-FORMATS = ("text", "words")
+FORMATS = ("paragraphs", "words")
 CHARACTERS_AT_ONCE = 30_000  # some 5,000 words, which is what Stanza's tagger and parser take as a batch
 SPLITTING, PARSING = "tokenize,mwt", "pos,lemma,depparse"
 
@@ -64,7 +64,9 @@ class Parser:
             self.pipeline.process(batch, processors=PARSING)
 
 
-def load_parser(models, language: str, package: str = "default", format: str = "text", device: str = "auto") -> Parser:
+def load_parser(
+    models, language: str, package: str = "default", format: str = "paragraphs", device: str = "auto"
+) -> Parser:
     """
     Load a Stanza pipeline from a folder, without the network.
 
@@ -75,7 +77,7 @@ def load_parser(models, language: str, package: str = "default", format: str = "
     language, package
         As Stanza calls them, for example `en` and `default`.
     format
-        `text` or `words`; see `parse_file`.
+        `paragraphs` or `words`; see `parse_file`.
     device
         `auto`, `cpu` or `cuda`.
 
@@ -130,7 +132,7 @@ def parse_file(path, conllu, parser: Parser, max_words: int, shown_as=None, done
     Parameters
     ----------
     path
-        UTF-8 text, plain or gzip, in the parser's format. `text`: one paragraph a line, which Stanza splits into
+        UTF-8 text, plain or gzip, in the parser's format. `paragraphs`: one paragraph a line, which Stanza splits into
         sentences. `words`: one sentence a line, its words separated by blanks and kept as they are; a no-break
         space does not separate. In both a blank line separates documents.
     conllu
