@@ -5,17 +5,11 @@ import json
 import altair as alt
 import polars as pl
 
+from headscope.charts.lines import FAINTEST, TOOLTIP, height, lines, with_ends, words
 from headscope.charts.theme import BLUE, titled
 
-LINE_WIDTH, ROW_HEIGHT, CELL = 150, 15, 8
-LABEL_WIDTH = 64
-FAINTEST = 0.01
+LINE_WIDTH, LABEL_WIDTH, CELL = 150, 64, 8
 SHADES = ["#ffffff", "#9ecae1", "#2171b5", "#08306b"]  # at even steps of the square root
-TOOLTIP = [
-    alt.Tooltip("query_token:N", title="From"),
-    alt.Tooltip("key_token:N", title="To"),
-    alt.Tooltip("weight:Q", title="Attention", format=".4f"),
-]
 
 
 def figure_1(maps: pl.DataFrame, model: str, corpus: str) -> alt.HConcatChart:
@@ -46,43 +40,18 @@ def figure_1(maps: pl.DataFrame, model: str, corpus: str) -> alt.HConcatChart:
 
 
 def _with_rows(maps: pl.DataFrame) -> pl.DataFrame:
-    """Add where each token is drawn: its rank, plus a blank row for every gap before it; and darkness from 0 to 1."""
+    """Add where each token is drawn: its rank, plus a blank row for every gap before it."""
     shown = maps.select(position="query").unique().sort("position")
     gaps = (pl.col("position").diff().fill_null(1) > 1).cum_sum()
-    rows = shown.with_columns(row=pl.int_range(pl.len()) + gaps)
-    cells = maps.join(rows.rename({"position": "query", "row": "query_row"}), on="query", maintain_order="left").join(
-        rows.rename({"position": "key", "row": "key_row"}), on="key", maintain_order="left"
-    )
-    return cells.with_columns(darkness=pl.col("weight") / pl.max("weight").over("panel"), left=0, right=1)
-
-
-def _row_scale(cells: pl.DataFrame) -> alt.Scale:
-    return alt.Scale(domain=[-0.7, cells["query_row"].max() + 0.7], reverse=True, nice=False, zero=False)
+    return with_ends(maps, shown.with_columns(row=pl.int_range(pl.len()) + gaps), "panel")
 
 
 def _lines(cells: pl.DataFrame, title: str) -> alt.LayerChart:
-    scale = _row_scale(cells)
-    x = alt.X("left:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
-    y = alt.Y("query_row:Q", axis=None, scale=scale)
-    lines = (
-        alt.Chart(cells.filter(pl.col("darkness") >= FAINTEST))
-        .mark_rule(color=BLUE, strokeWidth=1.6)
-        .encode(
-            x,
-            y,
-            alt.X2("right:Q"),
-            alt.Y2("key_row:Q"),
-            strokeOpacity=alt.StrokeOpacity("darkness:Q", scale=None),
-            tooltip=TOOLTIP,
-        )
-    )
-    words = alt.Chart(cells.unique("query", maintain_order=True))
-    left = words.mark_text(align="right", dx=-4, fontSize=10, limit=LABEL_WIDTH).encode(x, y, text="query_token:N")
-    right = words.mark_text(align="left", dx=4, fontSize=10, limit=LABEL_WIDTH).encode(
-        alt.X("right:Q", axis=None), y, text="query_token:N"
-    )
-    height = ROW_HEIGHT * (cells["query_row"].max() + 1)
-    return (lines + left + right).properties(width=LINE_WIDTH, height=height, title=title)
+    last = cells["query_row"].max()
+    seen = lines(cells.filter(pl.col("darkness") >= FAINTEST), last, color=alt.value(BLUE), strokeWidth=alt.value(1.6))
+    tokens = cells.unique("query", maintain_order=True)
+    sides = [words(tokens, side, last, LABEL_WIDTH) for side in ("left", "right")]
+    return alt.layer(seen, *sides).properties(width=LINE_WIDTH, height=height(last), title=title)
 
 
 def _heat_map(cells: pl.DataFrame) -> alt.Chart:

@@ -54,6 +54,16 @@ def titled(chart, title: str, *subtitle: str):
     )
 
 
+def notice(sentence: str) -> alt.Chart:
+    """Return a chart that only says why there is nothing to draw."""
+    return (
+        alt.Chart(pl.DataFrame({"sentence": [sentence]}))
+        .mark_text(fontSize=13, color="#444444", align="left")
+        .encode(x=alt.value(8), y=alt.value(20), text="sentence:N")
+        .properties(width=PANEL_WIDTH, height=40, view=alt.ViewBackground(stroke=None))
+    )
+
+
 def what_was_run(model: str, corpus: str, uniform: pl.DataFrame) -> str:
     """Return the line that says which model, corpus and how much of it a figure rests on."""
     examples, tokens = uniform.select(pl.col("examples", "tokens").max()).row(0)
@@ -133,7 +143,8 @@ def layer_axis(table: pl.DataFrame, column: str) -> alt.X:
 
 def save(chart, html, svg, png):
     """Write a chart as a page that needs no network, as SVG and as PNG."""
-    spec = json.dumps(chart.to_dict())
+    with alt.data_transformers.enable("default", max_rows=None):  # a large model has more than Altair's 5,000 heads
+        spec = json.dumps(chart.to_dict())
     files = {
         html: page(chart.title.text, spec).encode(),
         svg: vl_convert.vegalite_to_svg(spec).encode(),

@@ -1,0 +1,16 @@
+"""Draw the best head of each relation beside the best fixed offset."""
+
+import polars as pl
+
+from headscope.charts.syntax_baseline import syntax_baseline
+from headscope.charts.theme import save
+from headscope.jobs import run
+
+
+def main(table1, html, svg, png, model, corpus, scheme, rare):
+    """Write the bars as a page, as SVG and as PNG."""
+    save(syntax_baseline(pl.read_parquet(table1), model, corpus, scheme, rare), html, svg, png)
+
+
+if __name__ == "__main__":
+    run(main, snakemake)
