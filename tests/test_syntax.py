@@ -186,7 +186,7 @@ def test_the_baseline_is_the_best_fixed_offset_within_bounds():
 
 
 def test_the_held_out_head_is_chosen_on_the_other_half():
-    """Two directions: one right on even sentences only, one on odd only. Each half chooses the one that fails the other."""
+    """One direction right on even sentences, one on odd: each half chooses the one that fails the other."""
     from headscope.syntax import Scored
 
     bits = np.packbits([[number % 2 == 0, number % 2 == 1] for number in range(1, 11)], axis=1)
@@ -251,10 +251,10 @@ def test_a_map_of_another_treebank_is_refused():
 
 
 def test_relations_to_show_are_those_that_gain_most_or_are_named():
-    columns = {"scheme": "ud", "layer": 1, "head": 1, "direction": DIRECTIONS[0], "ci_low": 0, "ci_high": 1}
+    columns = {"scheme": "ud", "layer": 1, "head": 1, "direction": DIRECTIONS[0], "accuracy": 0.9, "ci_high": 1}
     rows = [("all", 99, 0.9, 0.0), ("det", 50, 0.9, 0.8), ("obj", 40, 0.7, 0.3), ("rare", 3, 1.0, 0.0)]
     table1 = pl.DataFrame(
-        [columns | dict(zip(("relation", "total", "accuracy", "baseline_accuracy"), row, strict=True)) for row in rows]
+        [columns | dict(zip(("relation", "total", "ci_low", "baseline_accuracy"), row, strict=True)) for row in rows]
     )
     assert relations_to_show(table1, "ud", [], 20)["relation"].to_list() == ["obj", "det"]
     assert relations_to_show(table1, "ud", ["rare"], 20)["relation"].to_list() == ["rare"]

@@ -12,15 +12,15 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from headscope import syntax_names
 from headscope.description import Description
 from headscope.encoding import Encoded, Kind
 from headscope.errors import InputError
 from headscope.statistics import bootstrap_intervals
 from headscope.store import Maps
+from headscope.syntax_names import ALL, PUNCTUATION
 
-SCHEMES = ("ud", "stanford")
-DIRECTIONS = ("dependent_to_head", "head_to_dependent")
-ALL = "all"
+SCHEMES, DIRECTIONS = tuple(syntax_names.SCHEMES), tuple(syntax_names.DIRECTIONS)
 CLITICS = ("'s", "'", "’s", "’")
 HITS = pl.Schema(
     {
@@ -217,7 +217,7 @@ class Scored(NamedTuple):
         elif every == "paper":
             chosen = np.ones(len(self.relations), dtype=bool)
         else:
-            chosen = (self.relations != "punct") & ~np.isnan(self.offsets)
+            chosen = (self.relations != PUNCTUATION) & ~np.isnan(self.offsets)
         return Scored(*(values[chosen] for values in self))
 
     def correct(self, width: int) -> np.ndarray:
@@ -370,7 +370,8 @@ def relations_to_show(table1: pl.DataFrame, scheme: str, named: list[str], rare:
     """
     Return the rows of `table1` that figure 5 shows.
 
-    Those named, else the five (of at least `rare` dependents) whose best head gains most over the best fixed offset.
+    Those named, else the five (of at least `rare` dependents) whose best head gains most over the best fixed offset, by
+    the lower end of its interval.
 
     Raises
     ------
@@ -386,7 +387,7 @@ def relations_to_show(table1: pl.DataFrame, scheme: str, named: list[str], rare:
         )
     if named:
         return rows.filter(pl.col("relation").is_in(named))
-    gain = pl.col("accuracy") - pl.col("baseline_accuracy")
+    gain = pl.col("ci_low") - pl.col("baseline_accuracy")
     return rows.filter(pl.col("total") >= rare).sort(gain, descending=True, maintain_order=True).head(SHOWN_RELATIONS)
 
 

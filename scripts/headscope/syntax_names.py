@@ -4,7 +4,7 @@ import polars as pl
 
 SCHEMES = {"ud": "Universal Dependencies", "stanford": "Stanford Dependencies"}
 DIRECTIONS = {"dependent_to_head": "dependent to head", "head_to_dependent": "head to dependent"}
-ALL = "all"
+ALL, PUNCTUATION = "all", "punct"
 
 
 def scheme_name(scheme: str) -> str:

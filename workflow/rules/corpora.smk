@@ -87,7 +87,7 @@ rule fetch_stanza:
     params:
         language="{language}",
         package="{package}",
-        folder="downloads/stanza",
+        folder=lambda wildcards, output: os.path.dirname(output.listed),
     script:
         "../../scripts/fetch_stanza.py"
 

@@ -81,3 +81,87 @@ rule choose_sentences:
         code=code_of("choose_sentences"),
     script:
         "../../scripts/choose_sentences.py"
+
+
+rule render_table1:
+    """Render Table 1 of {wildcards.model} on {wildcards.corpus}."""
+    input:
+        description="models/{model}/description.json",
+        table1="results/{model}/{corpus}/syntax/table1.parquet",
+    output:
+        html=report(
+            "results/{model}/{corpus}/syntax/table1.html",
+            caption="../report/table_1.rst",
+            category="Syntax",
+            labels={"figure": "table 1: the best head of each relation", "model": "{model}", "corpus": "{corpus}"},
+        ),
+        markdown="results/{model}/{corpus}/syntax/table1.md",
+    log:
+        "logs/render_table1/{model}/{corpus}.log",
+    conda:
+        "../../envs/draw.yaml"
+    params:
+        corpus="{corpus}",
+        rare=config["syntax"]["rare"],
+        code=code_of("render_table1"),
+    script:
+        "../../scripts/render_table1.py"
+
+
+rule draw_figure_5:
+    """Draw sentences as the best heads of {wildcards.model} see them, on {wildcards.corpus}."""
+    input:
+        examples="results/{model}/{corpus}/syntax/examples.parquet",
+    output:
+        **drawing("figure_5", "Syntax", "5: heads that follow a relation"),
+    log:
+        "logs/draw_figure_5/{model}/{corpus}.log",
+    conda:
+        "../../envs/draw.yaml"
+    params:
+        model="{model}",
+        corpus="{corpus}",
+        code=code_of("draw_figure_5"),
+    script:
+        "../../scripts/draw_figure_5.py"
+
+
+rule draw_syntax_heads:
+    """Draw how well every head of {wildcards.model} follows each relation of {wildcards.corpus}."""
+    input:
+        heads="results/{model}/{corpus}/syntax/heads.parquet",
+        table1="results/{model}/{corpus}/syntax/table1.parquet",
+    output:
+        **drawing("syntax_heads", "Syntax", "accuracy of every head"),
+    log:
+        "logs/draw_syntax_heads/{model}/{corpus}.log",
+    conda:
+        "../../envs/draw.yaml"
+    params:
+        model="{model}",
+        corpus="{corpus}",
+        scheme=config["syntax"]["scheme"],
+        relations=6,
+        code=code_of("draw_syntax_heads"),
+    script:
+        "../../scripts/draw_syntax_heads.py"
+
+
+rule draw_syntax_baseline:
+    """Draw the best heads of {wildcards.model} against fixed offsets, on {wildcards.corpus}."""
+    input:
+        table1="results/{model}/{corpus}/syntax/table1.parquet",
+    output:
+        **drawing("syntax_baseline", "Syntax", "best head against baseline"),
+    log:
+        "logs/draw_syntax_baseline/{model}/{corpus}.log",
+    conda:
+        "../../envs/draw.yaml"
+    params:
+        model="{model}",
+        corpus="{corpus}",
+        scheme=config["syntax"]["scheme"],
+        rare=config["syntax"]["rare"],
+        code=code_of("draw_syntax_baseline"),
+    script:
+        "../../scripts/draw_syntax_baseline.py"

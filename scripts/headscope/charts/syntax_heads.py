@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from headscope.charts.theme import VERMILLION, notice, titled
-from headscope.syntax_names import ALL, DIRECTIONS, common_relations, scheme_name
+from headscope.syntax_names import ALL, DIRECTIONS, PUNCTUATION, common_relations, scheme_name
 
 PANELS_IN_A_ROW = 3
 PANEL_WIDTH, LARGEST_CELL, SMALLEST_OUTLINE, MOST_LABELS = 312, 26, 11, 16
@@ -26,9 +26,9 @@ def syntax_heads(
     described_name
         The name of the model.
     relations
-        How many relations to show, the most frequent first.
+        How many relations to show, the most frequent first; punctuation is none.
     """
-    shown = common_relations(table1, scheme, 0)[0].filter(pl.col("relation") != ALL).head(relations)
+    shown = common_relations(table1, scheme, 0)[0].filter(~pl.col("relation").is_in([ALL, PUNCTUATION])).head(relations)
     panels = [_panel(heads.filter(scheme=scheme, relation=best["relation"]), best) for best in shown.to_dicts()]
     return titled(
         alt.concat(*panels or [notice("There is no relation to show.")], columns=PANELS_IN_A_ROW, spacing=26),
