@@ -12,8 +12,9 @@ from headscope.statistics import bootstrap_intervals
 from headscope.store import Maps
 from headscope.syntax import (
     DIRECTIONS,
+    Gold,
     Options,
-    Tree,
+    Scored,
     count_syntax,
     merge_syntax,
     predicted_heads,
@@ -30,42 +31,68 @@ def describe(layers=2, heads=3):
     return Description("m", "s", None, "M", layers, heads, 8, 1, None, True, {}, views, weights="w", tokenizer="t")
 
 
-def test_the_strongest_other_word_is_picked_in_both_directions():
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_the_strongest_other_word_is_picked_in_both_directions(dtype):
     weights = np.array(
         [
             # the  cat  sat
             [0.9, 0.1, 0.0],  # the: itself is left out
             [0.3, 0.3, 0.4],  # cat
             [0.4, 0.4, 0.2],  # sat: a tie goes to the first
-        ]
-    )[None, None]
-    row, column = predicted_heads(weights)[:, 0, 0]
+        ],
+        dtype,
+    )[None, None, None]
+    row, column = predicted_heads(weights)[0, :, 0, 0]
     assert row.tolist() == [1, 2, 0]
     assert column.tolist() == [2, 2, 1], "who attends most to the, cat, sat"
 
 
-def test_a_map_of_zeros_picks_the_first_other_word():
-    assert predicted_heads(np.zeros((1, 1, 3, 3)))[0, 0, 0].tolist() == [1, 0, 0]
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_a_map_of_zeros_picks_the_first_other_word(dtype):
+    assert predicted_heads(np.zeros((1, 1, 1, 3, 3), dtype))[0, 0, 0, 0].tolist() == [1, 0, 0]
+    assert predicted_heads(np.ones((1, 1, 1, 1, 1), dtype))[0, 0, 0, 0].tolist() == [0]
 
 
-def hits_of(picks, heads, relations, words, scheme):
-    picked = np.array(picks)[None, None, None]
-    return tree_hits(picked, Tree(np.array(heads), relations), words, scheme)[:, 0, 0, 0].tolist()
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_picks_are_those_of_argmax(dtype):
+    weights = np.random.default_rng(0).random((3, 2, 4, 17, 17)).astype(dtype).round(1)
+    others = weights.astype(float)
+    others[..., range(17), range(17)] = -1
+    picked = predicted_heads(weights)
+    np.testing.assert_array_equal(picked[:, 0], others.argmax(-1))
+    np.testing.assert_array_equal(picked[:, 1], others.swapaxes(-1, -2).argmax(-1))
+
+
+def hits_of(picks, heads, possessors=(False, False, False)):
+    picked = np.array(picks)[None, None, None, None]
+    return tree_hits(picked, np.array([heads]), np.array([possessors]))[0, :, 0, 0, 0].tolist()
 
 
 def test_a_hit_is_the_gold_head_and_the_root_is_none():
-    hits = hits_of([1, 2, 0], [2, 0, 2], ["det", "root", "obj"], ["the", "cat", "sat"], "ud")
-    assert hits == [True, False, False]
+    assert hits_of([1, 2, 0], [2, 0, 2]) == [True, False, False]
 
 
 def test_a_clitic_that_picks_the_head_counts_for_its_possessor():
     # Marie 's discovery: Marie picks 's, 's picks discovery
-    tree = [3, 1, 0], ["poss", "possessive", "root"], ["Marie", "'s", "discovery"]
-    assert hits_of([1, 2, 0], *tree, "stanford") == [True, False, False]
-    assert hits_of([1, 2, 0], *tree, "ud") == [False, False, False], "in the Stanford scheme only"
-    assert hits_of([1, 0, 0], *tree, "stanford") == [False, True, False]
-    unmarked = [3, 3, 0], ["poss", "amod", "root"], ["her", "last", "discovery"]
-    assert hits_of([1, 2, 0], *unmarked, "stanford") == [False, True, False]
+    assert hits_of([1, 2, 0], [3, 1, 0], [True, False, False]) == [True, False, False]
+    assert hits_of([1, 2, 0], [3, 1, 0]) == [False, False, False]
+    assert hits_of([1, 0, 0], [3, 1, 0], [True, False, False]) == [False, True, False]
+
+
+def test_possessors_are_followed_by_their_clitic_and_stanford_only():
+    trees = pl.DataFrame(
+        {
+            "words": [["Marie", "'S", "pen"], ["her", "'", "pens"], ["the", "boys", "’"], ["their", "pen"]],
+            "ud_heads": [[3, 1, 0], [3, 1, 0], [2, 0, 2], [2, 0]],
+            "ud_relations": [["nmod:poss", "case", "root"]] * 2 + [["det", "root", "case"], ["nmod:poss", "root"]],
+            "stanford_heads": [[3, 1, 0], [3, 1, 0], [2, 0, 2], [2, 0]],
+            "stanford_relations": [["poss", "possessive", "root"]] * 2 + [["det", "root", "case"], ["poss", "root"]],
+        }
+    )
+    stanford = Gold.of(trees, "stanford")
+    assert np.flatnonzero(stanford.possessors).tolist() == [0, 3]
+    assert stanford.heads.tolist() == [3, 1, 0, 3, 1, 0, 2, 0, 2, 2, 0]
+    assert not Gold.of(trees, "ud").possessors.any()
 
 
 RELATIONS = ("det", "nsubj", "obj", "punct")
@@ -166,10 +193,8 @@ def test_table1_has_the_best_head_of_each_relation_most_frequent_first(tmp_path)
 
 def one_relation(hits, offsets, layers=1, heads=1):
     """Dependents of `obj`, one a sentence, hit by the only head (dependent to head) or not."""
-    from headscope.syntax import Scored
-
     bits = np.packbits(np.array([[hit, False] for hit in hits]), axis=1)
-    return Scored(np.arange(1, len(hits) + 1), np.array(["obj"] * len(hits), object), np.array(offsets, float), bits)
+    return Scored(np.arange(1, len(hits) + 1), np.array(["obj"] * len(hits)), np.array(offsets, float), bits)
 
 
 def only_row(scored, **options):
@@ -187,10 +212,8 @@ def test_the_baseline_is_the_best_fixed_offset_within_bounds():
 
 def test_the_held_out_head_is_chosen_on_the_other_half():
     """One direction right on even sentences, one on odd: each half chooses the one that fails the other."""
-    from headscope.syntax import Scored
-
     bits = np.packbits([[number % 2 == 0, number % 2 == 1] for number in range(1, 11)], axis=1)
-    scored = Scored(np.arange(1, 11), np.array(["obj"] * 10, object), np.ones(10), bits)
+    scored = Scored(np.arange(1, 11), np.array(["obj"] * 10), np.ones(10), bits)
     row = only_row(scored)
     assert row["accuracy"] == 0.5
     assert row["held_out_accuracy"] == 0

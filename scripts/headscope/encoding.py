@@ -256,7 +256,8 @@ def encode_words(sentences: pl.DataFrame, tokenizer, max_tokens: int | None) -> 
             f"{sentences['where'].first()}: expected sentences whose words have tokens, found none among "
             f"{sentences.height}; is this text in the model's script?"
         )
-    return pl.DataFrame(kept, ENCODED, orient="row"), pl.DataFrame(skipped, SKIPPED, orient="row")
+    columns = dict(zip(ENCODED, zip(*kept, strict=True), strict=True))
+    return pl.DataFrame(columns, ENCODED), pl.DataFrame(skipped, SKIPPED, orient="row")
 
 
 def special_tokens_around(tokenizer) -> tuple[list[int], list[int]]:
@@ -269,13 +270,22 @@ def special_tokens_around(tokenizer) -> tuple[list[int], list[int]]:
 
 
 def _tokenize_words(tokenizer, sentences) -> list[list[int]]:
-    """The ids of every word of these sentences, with the blank before it where there is one."""
+    """The ids of every word of these sentences, with the blank before it where there is one; each word once."""
     texts = [
         f" {word}" if blank else word
-        for row in sentences.iter_rows(named=True)
-        for word, blank in zip(row["words"], [False, *row["space_after"]], strict=False)
+        for words, spaces in sentences.select("words", "space_after").iter_rows()
+        for word, blank in zip(words, [False, *spaces], strict=False)
     ]
-    return tokenizer(texts, add_special_tokens=False, split_special_tokens=True)["input_ids"]
+    different = list(dict.fromkeys(texts))
+    ids = tokenizer(
+        different,
+        add_special_tokens=False,
+        split_special_tokens=True,
+        return_attention_mask=False,
+        return_token_type_ids=False,
+    )["input_ids"]
+    ids_of = dict(zip(different, ids, strict=True))
+    return [ids_of[text] for text in texts]
 
 
 def _encode_words_of(row, pieces, before, after, tokenizer, kinds):

@@ -3,15 +3,16 @@ The shard: attention maps in Parquet, written whole or not at all and read into 
 
 One row per (example, layer, head), in that order within an example: `example: uint32, layer: uint8 or uint16,
 head: uint16, size: uint16, weights: large_binary`. The weights are little-endian float16 (or float32), row-major
-(query, key), size × size; layers and heads from 1. Examples of one size stand together, so their order is not
-that of their numbers. The schema's metadata holds format version, dtype, layers, heads and the fingerprints of
-model and corpus.
+(query, key), size × size; layers and heads from 1. In a row group examples of one size stand together, the
+largest first, so their order is not that of their numbers. The schema's metadata holds format version, dtype, layers,
+heads and the fingerprints of model and corpus.
 """
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -69,7 +70,7 @@ class ShardWriter:
         self._path = path
         self._info = info
         self._schema = info.schema()
-        self._waiting: list[pa.RecordBatch] = []
+        self._waiting: list[tuple[int, pa.RecordBatch]] = []
         self._waiting_bytes = 0
         self._parquet = pq.ParquetWriter(
             path,
@@ -93,7 +94,7 @@ class ShardWriter:
         _, layers, heads, size, keys = weights.shape
         if weights.dtype != DTYPES[info.dtype] or (layers, heads, keys) != (info.layers, info.heads, size):
             raise ValueError(f"{weights.dtype} maps of shape {weights.shape} do not fit into {info}")
-        self._waiting.append(self._rows(maps.examples, np.ascontiguousarray(weights)))
+        self._waiting.append((-size, self._rows(maps.examples, np.ascontiguousarray(weights))))
         self._waiting_bytes += weights.nbytes
         if self._waiting_bytes >= ROW_GROUP_BYTES:
             self._flush()
@@ -115,7 +116,8 @@ class ShardWriter:
 
     def _flush(self):
         if self._waiting:
-            table = pa.Table.from_batches(self._waiting)
+            by_size = sorted(self._waiting, key=itemgetter(0))  # so that a reader gets all of one size at once
+            table = pa.Table.from_batches([rows for _, rows in by_size])
             self._parquet.write_table(table, row_group_size=table.num_rows)
             settle_on_disk(self._path)
         self._waiting, self._waiting_bytes = [], 0
