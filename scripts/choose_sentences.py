@@ -18,8 +18,8 @@ def main(description, encoded, trees, table1, attention, examples, examples_csv,
     for row in relations_to_show(pl.read_parquet(table1), scheme, relations, rare).iter_rows(named=True):
         for rank, number in enumerate(sentences_to_show(read, scheme, row["relation"]), start=1):
             weights = find_example(attention, number, described.weights, sentences.corpus)
-            sentence = read.row(by_predicate=pl.col("example") == number, named=True)
-            parts.append(shown_words(row, rank, sentence, sentences.example(number)["kinds"], weights))
+            kinds = sentences.example(number)["kinds"]
+            parts.append(shown_words(row, rank, read.filter(example=number), kinds, weights))
     write_table(pl.concat(parts), examples, examples_csv)
 
 

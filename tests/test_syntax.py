@@ -296,17 +296,36 @@ def test_sentences_to_show_have_most_dependents_and_a_fitting_length():
     assert sentences_to_show(trees, "ud", "obj") == [3, 2]
 
 
+def sentence_of(words, heads, relations):
+    columns = {"example": [4], "words": [words]}
+    for scheme in ("ud", "stanford"):
+        columns |= {f"{scheme}_heads": [heads], f"{scheme}_relations": [relations]}
+    return pl.DataFrame(columns)
+
+
 @pytest.mark.parametrize(("direction", "scored"), [(DIRECTIONS[0], "query"), (DIRECTIONS[1], "key")])
 def test_cells_shown_know_their_dependents_and_gold_heads(direction, scored):
-    sentence = {"example": 4, "words": ["a", "b", "c"], "ud_heads": [2, 0, 2], "ud_relations": ["det", "root", "obj"]}
+    sentence = sentence_of(["a", "b", "c"], [2, 0, 2], ["det", "root", "obj"])
     row = {"scheme": "ud", "relation": "obj", "layer": 1, "head": 1, "direction": direction, "accuracy": 0.5}
     weights = np.arange(25, dtype=np.float16).reshape(1, 1, 5, 5)
     kinds = [Kind.CLS, Kind.TEXT, Kind.TEXT, Kind.TEXT, Kind.SEP]
     cells = shown_words(row, 1, sentence, kinds, weights)
-    assert cells.height == 9
-    assert cells["weight"].to_list() == [6, 7, 8, 11, 12, 13, 16, 17, 18]
+    assert cells["weight"].to_list() == [7, 8, 11, 13, 16, 17], "of other words only"
     assert cells.filter("of_relation")[scored].unique().to_list() == [3]
     gold = cells.filter("gold").row(0, named=True)
     other = "key" if scored == "query" else "query"
     assert (gold[scored], gold[other]) == (3, 2)
     assert cells.filter("gold").height == 1
+    assert cells.filter("picked").equals(cells.filter("gold")), "18 is stronger, but a word's own"
+    assert cells.filter("hit").equals(cells.filter("of_relation"))
+
+
+def test_a_hit_by_the_clitic_is_shown_as_one():
+    # Marie 's pen: Marie picks 's, 's picks pen
+    sentence = sentence_of(["Marie", "'s", "pen"], [3, 1, 0], ["poss", "possessive", "root"])
+    row = {"scheme": "stanford", "relation": "poss", "layer": 1, "head": 1, "direction": DIRECTIONS[0], "accuracy": 0.5}
+    weights = np.array([[[[0, 0.9, 0.1], [0.1, 0, 0.9], [0.9, 0.1, 0]]]], np.float16)
+    cells = shown_words(row, 1, sentence, [Kind.TEXT] * 3, weights)
+    assert cells.filter("picked").select("query", "key").rows() == [(1, 2)]
+    assert cells.filter("gold").select("query", "key").rows() == [(1, 3)]
+    assert cells.filter("hit")["query"].to_list() == [1, 1]

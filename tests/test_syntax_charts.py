@@ -28,9 +28,16 @@ def sentence(words, weights, pairs, direction, relation="obj", rank=1):
             dependent, head = (query, key) if direction == TO_HEAD else (key, query)
             if query != key:
                 of_relation = dependent in heads
+                others = [word for word in range(1, len(words) + 1) if word != dependent]
+                of_others = [
+                    weights[query - 1][word - 1] if direction == TO_HEAD else weights[word - 1][key - 1]
+                    for word in others
+                ]
+                pick = others[of_others.index(max(of_others))]
                 rows.append((query, key, words[query - 1], words[key - 1], weight, of_relation))
-                rows[-1] += (of_relation and heads[dependent] == head,)
-    names = ["query", "key", "query_word", "key_word", "weight", "of_relation", "gold"]
+                rows[-1] += (of_relation and heads[dependent] == head, of_relation and pick == head)
+                rows[-1] += (of_relation and heads[dependent] == pick,)
+    names = ["query", "key", "query_word", "key_word", "weight", "of_relation", "gold", "picked", "hit"]
     block = {"scheme": "ud", "relation": relation, "layer": 3, "head": 1, "direction": direction, "accuracy": 0.72}
     table = pl.DataFrame(rows, schema=names, orient="row")
     return table.with_columns(**{name: pl.lit(value) for name, value in block.items()}, rank=rank, example=rank + 6)

@@ -82,6 +82,8 @@ EXAMPLES = pl.Schema(
         "weight": pl.Float32,
         "of_relation": pl.Boolean,
         "gold": pl.Boolean,
+        "picked": pl.Boolean,
+        "hit": pl.Boolean,
     }
 )
 SHOWN_RELATIONS = 5
@@ -435,9 +437,9 @@ def sentences_to_show(trees: pl.DataFrame, scheme: str, relation: str) -> list[i
     return fitting.sort("dependents", "example", descending=[True, False])["example"].head(2).to_list()
 
 
-def shown_words(row: dict, rank: int, sentence: dict, kinds: list[int], weights: np.ndarray) -> pl.DataFrame:
+def shown_words(row: dict, rank: int, sentence: pl.DataFrame, kinds: list[int], weights: np.ndarray) -> pl.DataFrame:
     """
-    Return the attention of one head between the words of one sentence, one row a cell.
+    Return the attention of one head from each word of a sentence to each other word, one row a cell.
 
     Parameters
     ----------
@@ -449,26 +451,35 @@ def shown_words(row: dict, rank: int, sentence: dict, kinds: list[int], weights:
         The `Kind` of each row of the map.
     weights
         Maps of the sentence (layer, head, query, key), special tokens included.
+
+    Returns
+    -------
+    Columns as `EXAMPLES`. `of_relation`: the cell is of a dependent of the relation; `gold`: and of its head;
+    `picked`: and the one that is scored; `hit`: its dependent counts as right.
     """
     inside = [kind in WORDS for kind in kinds]
     cells = weights[row["layer"] - 1, row["head"] - 1][inside][:, inside]
-    words, scheme = sentence["words"], row["scheme"]
+    trees, direction = Gold.of(sentence, row["scheme"]), DIRECTIONS.index(row["direction"])
+    picked = predicted_heads(cells[None, None, None])
+    hits = tree_hits(picked, trees.heads[None], trees.possessors[None])[0, :, direction, 0, 0]
     query, key = np.indices(cells.shape).reshape(2, -1)
-    dependent, other = (query, key) if row["direction"] == DIRECTIONS[0] else (key, query)
-    relations, heads = np.array(sentence[f"{scheme}_relations"], object), np.array(sentence[f"{scheme}_heads"])
-    of_relation = relations[dependent] == row["relation"]
+    dependent, other = (query, key) if direction == 0 else (key, query)
+    of_relation = (trees.relations == row["relation"]).to_numpy()[dependent]
+    words = sentence["words"].item().to_numpy()
     shown = {
         name: [row[name]] * len(query) for name in ("scheme", "relation", "layer", "head", "direction", "accuracy")
     }
     shown |= {
         "rank": [rank] * len(query),
-        "example": [sentence["example"]] * len(query),
+        "example": [sentence["example"].item()] * len(query),
         "query": query + 1,
         "key": key + 1,
-        "query_word": [words[position] for position in query],
-        "key_word": [words[position] for position in key],
+        "query_word": words[query],
+        "key_word": words[key],
         "weight": cells.ravel().astype(np.float32),
-        "of_relation": of_relation.astype(bool),
-        "gold": (of_relation & (heads[dependent] == other + 1)).astype(bool),
+        "of_relation": of_relation,
+        "gold": of_relation & (trees.heads[dependent] == other + 1),
+        "picked": of_relation & (picked[0, direction, 0, 0][dependent] == other),
+        "hit": of_relation & hits[dependent],
     }
-    return pl.DataFrame(shown, EXAMPLES)
+    return pl.DataFrame(shown, EXAMPLES).filter(pl.col("query") != pl.col("key"))

@@ -44,9 +44,9 @@ def figure_5(examples: pl.DataFrame, model: str, corpus: str) -> alt.VConcatChar
         ", ".join([f"{model} on {corpus}", *schemes]),
         "Above each pair of sentences stands the head that was chosen, and how often it is right on the relation.",
         "A dependent of the relation is coloured, and so is all attention from it (or to it: head to dependent); "
-        "its thick line is the strongest,",
-        "the one that is scored. Its true head stands opposite in bold. Lines are dark as their share of the panel's "
-        "strongest.",
+        "its thick line is the",
+        "strongest, the one that is scored. Its true head stands opposite in bold. Lines are dark as their share of "
+        "the panel's strongest.",
     )
 
 
@@ -61,8 +61,8 @@ def _block(block: pl.DataFrame) -> alt.HConcatChart:
 def _panel(cells: pl.DataFrame, direction: str) -> alt.LayerChart:
     tokens = _tokens(cells)
     last = tokens["row"].max()
-    ends = with_ends(_with_kinds(cells, direction), tokens, "rank")
-    drawn = ends.filter((pl.col("darkness") >= FAINTEST) | pl.col("strongest")).sort("order", "weight")
+    ends = with_ends(_with_kinds(cells), tokens, "rank")
+    drawn = ends.filter((pl.col("darkness") >= FAINTEST) | pl.col("picked")).sort("order", "weight")
     legend = alt.Legend(title=None, orient="top", direction="horizontal", symbolSize=400, symbolStrokeWidth=2)
     labels, looks = list(LOOKS)[::-1], list(LOOKS.values())[::-1]
     seen = lines(
@@ -95,27 +95,12 @@ def _dependent(direction: str) -> str:
     return "query" if direction == "dependent_to_head" else "key"
 
 
-def _with_kinds(cells: pl.DataFrame, direction: str) -> pl.DataFrame:
-    """Add kind, order (of drawing), strongest (of a dependent's lines; the first of equals) and width."""
-    dependent = _dependent(direction)
-    best = (
-        cells.filter("of_relation")
-        .sort("weight", "query", "key", descending=[True, False, False])
-        .unique(dependent, keep="first", maintain_order=True)
-    )
-    decided = best.select("query", "key", strongest=True)
-    found = best.select(dependent, kind=pl.when("gold").then(pl.lit(FOUND)).otherwise(pl.lit(MISSED)))
-    return (
-        cells.join(decided, on=["query", "key"], how="left", maintain_order="left")
-        .join(found, on=dependent, how="left", maintain_order="left")
-        .with_columns(
-            pl.col("strongest").fill_null(False),
-            kind=pl.when("of_relation").then("kind").otherwise(pl.lit(OTHER)),
-        )
-        .with_columns(
-            order=pl.col("kind").replace_strict({kind: order for order, kind in enumerate(LOOKS)}),
-            width=pl.when("strongest").then(WIDTH_OF_STRONGEST).otherwise(WIDTH_OF_OTHERS),
-        )
+def _with_kinds(cells: pl.DataFrame) -> pl.DataFrame:
+    """Add kind, order (of drawing) and width."""
+    found = pl.when("hit").then(pl.lit(FOUND)).otherwise(pl.lit(MISSED))
+    return cells.with_columns(kind=pl.when("of_relation").then(found).otherwise(pl.lit(OTHER))).with_columns(
+        order=pl.col("kind").replace_strict({kind: order for order, kind in enumerate(LOOKS)}),
+        width=pl.when("picked").then(WIDTH_OF_STRONGEST).otherwise(WIDTH_OF_OTHERS),
     )
 
 
