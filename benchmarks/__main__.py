@@ -27,7 +27,10 @@ def main():
             print(" | ".join(row), file=sys.stderr, flush=True)
             rows.append(row)
     table = ["| measured | result | held to |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows)]
-    said = f"On {processor()}; the median of five pairs of runs and their range; demo model, segments of 128 tokens."
+    said = (
+        f"On {processor()}; the median of five pairs of runs and their range (two pairs for the loop over a treebank); "
+        "demo model, segments of 128 tokens."
+    )
     readme = REPOSITORY / "README.md"
     before, _, rest = readme.read_text("utf-8").partition(BEGIN)
     after = rest.partition(END)[2]
