@@ -17,7 +17,9 @@ from headscope.corpora.trees import read_trees
 from headscope.encoding import encode_words, read_encoded, write_encoded
 from headscope.models import describe
 from headscope.store import Shard
-from headscope.syntax import CLITICS, DIRECTIONS, SCHEMES, Options, count_syntax, merge_syntax, read_scored
+from headscope.syntax.accuracy import Options, merge_syntax, read_scored
+from headscope.syntax.names import DIRECTIONS, SCHEMES
+from headscope.syntax.scoring import CLITICS, count_syntax
 
 REAL = REPOSITORY.parent / "shared" / "data" / "ewt" / "en_ewt-ud-dev.conllu"
 DEMO = REPOSITORY / "config" / "demo" / "treebank.conllu"

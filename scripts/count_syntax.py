@@ -7,7 +7,7 @@ from headscope.encoding import read_encoded
 from headscope.files import write_table
 from headscope.jobs import run
 from headscope.store import Shard
-from headscope.syntax import count_syntax
+from headscope.syntax.scoring import count_syntax
 
 
 def main(description, encoded, trees, attention, hits):

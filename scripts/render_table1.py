@@ -5,7 +5,7 @@ import polars as pl
 from headscope.description import Description
 from headscope.files import replacing
 from headscope.jobs import run
-from headscope.table1 import render_table1
+from headscope.syntax.table1 import render_table1
 
 
 def main(description, table1, html, markdown, corpus, rare):

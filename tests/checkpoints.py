@@ -1,5 +1,6 @@
 """Tiny random checkpoints with real tokenizers, made on the spot; and where real corpora lie, if they do."""
 
+import gzip
 from functools import cache
 from pathlib import Path
 
@@ -98,3 +99,22 @@ def save_gpt2(folder: Path) -> Path:
         vocab_size=len(tokenizer), n_positions=64, n_embd=32, n_layer=3, n_head=4, bos_token_id=0, eos_token_id=0
     )
     return save_checkpoint(folder, config, tokenizer)
+
+
+def copy_checkpoint(folder: Path, target: Path) -> Path:
+    """A copy that a test may spoil."""
+    for file in folder.iterdir():
+        (target / file.name).write_bytes(file.read_bytes())
+    return target
+
+
+def wrapped(text: str) -> dict[str, bytes]:
+    """The same text in every wrapping that a reader must not mind."""
+    return {
+        "byte order mark": b"\xef\xbb\xbf" + text.encode(),
+        "CRLF": text.replace("\n", "\r\n").encode(),
+        "gzip": gzip.compress(text.encode()),
+        "gzip, mark, CRLF": gzip.compress(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()),
+        "no final newline": text.rstrip("\n").encode(),
+        "blank lines around": ("\n\n" + text + "\n\n").encode(),
+    }

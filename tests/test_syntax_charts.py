@@ -11,8 +11,8 @@ from headscope.charts import theme
 from headscope.charts.figure_5 import FOUND, MISSED, OTHER, WIDTH_OF_STRONGEST, figure_5
 from headscope.charts.syntax_baseline import syntax_baseline
 from headscope.charts.syntax_heads import syntax_heads
-from headscope.syntax_names import common_relations, signed
-from headscope.table1 import PAPER, render_table1
+from headscope.syntax.names import common_relations, signed
+from headscope.syntax.table1 import PAPER, render_table1
 
 TO_HEAD, TO_DEPENDENT = "dependent_to_head", "head_to_dependent"
 HOSTILE = '</script><script>alert("x")</script>'

@@ -1,8 +1,6 @@
-import gzip
-
 import polars as pl
 import pytest
-from checkpoints import SHARED, needs_shared_corpora
+from checkpoints import SHARED, needs_shared_corpora, wrapped
 
 from headscope.corpora.schemes import to_stanford
 from headscope.corpora.trees import read_trees
@@ -60,17 +58,7 @@ def test_documents_and_sentences_are_counted(tmp_path):
     assert trees["sentence"].to_list() == ["one-1", "one-2", "one-1"]
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"\xef\xbb\xbf" + TWO.encode(),
-        TWO.replace("\n", "\r\n").encode(),
-        gzip.compress(TWO.encode()),
-        TWO.rstrip("\n").encode(),
-        ("\n\n" + TWO + "\n\n").encode(),
-    ],
-    ids=["byte order mark", "CRLF", "gzip", "no final newline", "blank lines"],
-)
+@pytest.mark.parametrize("content", wrapped(TWO).values(), ids=wrapped(TWO))
 def test_the_wrapping_does_not_matter(tmp_path, content):
     trees, _ = read(tmp_path, content)
     assert trees.drop("where").equals(read(tmp_path, TWO)[0].drop("where"))

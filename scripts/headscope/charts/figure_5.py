@@ -5,7 +5,7 @@ import polars as pl
 
 from headscope.charts.lines import FAINTEST, height, lines, with_ends, words
 from headscope.charts.theme import BLUE, VERMILLION, notice, titled
-from headscope.syntax_names import DIRECTIONS, scheme_name
+from headscope.syntax.names import DIRECTION_NAMES, scheme_name
 
 LINE_WIDTH, LABEL_WIDTH = 116, 76
 MARGIN = LABEL_WIDTH / LINE_WIDTH
@@ -54,7 +54,7 @@ def _block(block: pl.DataFrame) -> alt.HConcatChart:
     relation, layer, head, direction, accuracy = block.select(*BLOCK[1:], "accuracy").row(0)
     cells = block.rename({"query_word": "query_token", "key_word": "key_token"}).sort("rank", "query", "key")
     panels = [_panel(part, direction) for _, part in cells.group_by("rank", maintain_order=True)]
-    title = f"{layer}-{head} {relation}: {DIRECTIONS[direction]}, {accuracy:.0%}".replace("%", " %")
+    title = f"{layer}-{head} {relation}: {DIRECTION_NAMES[direction]}, {accuracy:.0%}".replace("%", " %")
     return alt.hconcat(*panels, spacing=10).properties(title=alt.TitleParams(title, anchor="start", offset=8))
 
 

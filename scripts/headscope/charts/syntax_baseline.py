@@ -4,7 +4,7 @@ import altair as alt
 import polars as pl
 
 from headscope.charts.theme import SKY, VERMILLION, notice, titled
-from headscope.syntax_names import DIRECTIONS, common_relations, left_out_sentence, scheme_name, signed
+from headscope.syntax.names import DIRECTION_NAMES, common_relations, left_out_sentence, scheme_name, signed
 
 ROW_HEIGHT, WIDTH = 24, 560
 BEST, HELD_OUT, OFFSET = "best head, with its 95 % interval", "held out", "best fixed offset"
@@ -38,7 +38,7 @@ def _bars(shown: pl.DataFrame) -> alt.LayerChart:
     count = pl.col("total").map_elements("{:,}".format, return_dtype=pl.String)
     rows = shown.with_columns(
         name=pl.format("{}-{}", "layer", "head"),
-        way=pl.col("direction").replace_strict(DIRECTIONS),
+        way=pl.col("direction").replace_strict(DIRECTION_NAMES),
         offset=pl.col("baseline_offset").map_elements(signed, return_dtype=pl.String),
         bar=pl.lit(BEST),
         tick=pl.lit(HELD_OUT),

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from headscope.charts.theme import VERMILLION, notice, titled
-from headscope.syntax_names import ALL, DIRECTIONS, PUNCTUATION, common_relations, scheme_name
+from headscope.syntax.names import ALL, DIRECTION_NAMES, PUNCTUATION, common_relations, scheme_name
 
 PANELS_IN_A_ROW = 3
 PANEL_WIDTH, LARGEST_CELL, SMALLEST_OUTLINE, MOST_LABELS = 312, 26, 11, 16
@@ -50,7 +50,7 @@ def _panel(heads: pl.DataFrame, best: dict) -> alt.LayerChart:
             "head",
             "accuracy",
             name=pl.format("{}-{}", "layer", "head"),
-            way=pl.col("direction").replace_strict(DIRECTIONS),
+            way=pl.col("direction").replace_strict(DIRECTION_NAMES),
             correct=pl.format("{} of {}", "correct", "total"),
             best=(pl.col("layer") == best["layer"]) & (pl.col("head") == best["head"]),
         )
@@ -75,7 +75,7 @@ def _panel(heads: pl.DataFrame, best: dict) -> alt.LayerChart:
     outline = base.transform_filter("datum.best").mark_point(
         shape="square", size=max(cell, SMALLEST_OUTLINE) ** 2, stroke=VERMILLION, strokeWidth=2.5, opacity=1
     )
-    head = f"{best['layer']}-{best['head']}, {DIRECTIONS[best['direction']]}"
+    head = f"{best['layer']}-{best['head']}, {DIRECTION_NAMES[best['direction']]}"
     title = alt.TitleParams(
         best["relation"],
         subtitle=f"{head}: {100 * best['accuracy']:.1f} % of {best['total']:,}",

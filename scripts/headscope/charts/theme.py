@@ -33,7 +33,7 @@ PAGE = """\
 </html>
 """
 PANEL_WIDTH, PANEL_HEIGHT = 300, 260
-PIXELS_PER_INCH = 144
+PIXELS_PER_INCH = 150
 SPREAD = 0.2  # of a layer, between the points of two measures
 MOST_LAYER_LABELS = 24
 

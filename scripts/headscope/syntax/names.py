@@ -2,14 +2,15 @@
 
 import polars as pl
 
-SCHEMES = {"ud": "Universal Dependencies", "stanford": "Stanford Dependencies"}
-DIRECTIONS = {"dependent_to_head": "dependent to head", "head_to_dependent": "head to dependent"}
+SCHEME_NAMES = {"ud": "Universal Dependencies", "stanford": "Stanford Dependencies"}
+DIRECTION_NAMES = {"dependent_to_head": "dependent to head", "head_to_dependent": "head to dependent"}
+SCHEMES, DIRECTIONS = tuple(SCHEME_NAMES), tuple(DIRECTION_NAMES)
 ALL, PUNCTUATION = "all", "punct"
 
 
 def scheme_name(scheme: str) -> str:
     """Return the scheme's full name."""
-    return SCHEMES.get(scheme, scheme)
+    return SCHEME_NAMES.get(scheme, scheme)
 
 
 def signed(offset: int) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from headscope.syntax_names import DIRECTIONS, common_relations, left_out_sentence, scheme_name, signed
+from headscope.syntax.names import DIRECTION_NAMES, common_relations, left_out_sentence, scheme_name, signed
 
 # Clark et al. 2019, table 1: bert-base-uncased on the Wall Street Journal part of the Penn Treebank, dev set.
 # Relation: head, accuracy, baseline, its offset. The row auxpass is that of the authors' notebook.
@@ -142,7 +142,7 @@ def _cells(row: dict) -> list[str]:
         row["relation"],
         f"{row['total']:,}",
         f"{row['layer']}-{row['head']}",
-        DIRECTIONS[row["direction"]],
+        DIRECTION_NAMES[row["direction"]],
         f"{_percent(row['accuracy'])} [{_percent(row['ci_low'])}, {_percent(row['ci_high'])}]",
         _percent(row["held_out_accuracy"]),
         f"{_percent(row['baseline_accuracy'])} ({signed(row['baseline_offset'])})",

@@ -1,0 +1,1 @@
+"""Dependency syntax: score every head (`scoring`), make numbers (`accuracy`), show (`examples`, `table1`, `names`)."""
