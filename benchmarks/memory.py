@@ -1,4 +1,4 @@
-"""Peak memory of extraction and of counting, at ten times the segments; each stage in a process of its own."""
+"""Peak memory of extraction and of counting, at ten times the examples; each stage in a process of its own."""
 
 import resource
 import subprocess
@@ -6,20 +6,31 @@ import sys
 import tempfile
 from pathlib import Path
 
+import polars as pl
 import torch
 
 from benchmarks.common import REPOSITORY, Row, encode_demo, load_demo_model
 from headscope.attention import extract_shard
-from headscope.encoding import read_encoded
+from headscope.corpora.trees import read_trees
+from headscope.encoding import encode_words, read_encoded, write_encoded
 from headscope.models import describe
 from headscope.store import Shard
 from headscope.surface import count_surface
-
-EXAMPLES = 60
+from headscope.syntax.scoring import count_syntax
 
 
 def encode(folder, examples):
     encode_demo(load_demo_model(), examples, folder)
+
+
+def encode_trees(folder, examples):
+    model = load_demo_model()
+    trees, _ = read_trees(REPOSITORY / "config" / "demo" / "treebank.conllu")
+    repeated = pl.concat([trees] * (examples // trees.height + 1)).head(examples)
+    repeated = repeated.with_columns(example=pl.int_range(1, examples + 1, dtype=pl.UInt32))
+    repeated.write_parquet(folder / "trees.parquet")
+    encoded, _ = encode_words(repeated, model.tokenizer, 512)
+    write_encoded(encoded, folder / "examples.parquet", describe(model, "minilm", "demo", None).tokenizer)
 
 
 def extract(folder, _):
@@ -32,7 +43,17 @@ def count(folder, _):
     count_surface(Shard(folder / "shard"), read_encoded(folder / "examples.parquet"))
 
 
-STAGES = {"encode": encode, "extract": extract, "count": count}
+def score(folder, _):
+    trees = pl.read_parquet(folder / "trees.parquet")
+    count_syntax(Shard(folder / "shard"), read_encoded(folder / "examples.parquet"), trees)
+
+
+STAGES = {stage.__name__: stage for stage in (encode, encode_trees, extract, count, score)}
+MEASURED = {
+    ("encode", "extract"): ("extraction", "segments", 60),
+    ("encode", "extract", "count"): ("surface counts", "segments", 60),
+    ("encode_trees", "extract", "score"): ("scoring syntax", "sentences", 300),
+}
 
 
 def peak_of_this_process():
@@ -50,16 +71,15 @@ def peak(stage, folder, examples):
 
 
 def measure():
-    peaks = {}
-    for examples in (EXAMPLES, 10 * EXAMPLES):
-        with tempfile.TemporaryDirectory() as folder:
-            for stage in STAGES:
-                peaks[stage, examples] = peak(stage, folder, examples)
     rows = []
-    for stage, name in (("extract", "extraction"), ("count", "surface counts")):
-        few, many = peaks[stage, EXAMPLES], peaks[stage, 10 * EXAMPLES]
-        result = f"{many / few:.2f}× ({few:.0f} MiB at {EXAMPLES} segments, {many:.0f} MiB at {10 * EXAMPLES})"
-        rows.append(Row(f"peak memory of {name} at ten times the segments", result, "at most 1.1×"))
+    for stages, (name, unit, examples) in MEASURED.items():
+        peaks = []
+        for count_of in (examples, 10 * examples):
+            with tempfile.TemporaryDirectory() as folder:
+                peaks.append([peak(stage, folder, count_of) for stage in stages][-1])
+        few, many = peaks
+        result = f"{many / few:.2f}× ({few:.0f} MiB at {examples} {unit}, {many:.0f} MiB at {10 * examples})"
+        rows.append(Row(f"peak memory of {name} at ten times the {unit}", result, "at most 1.1×"))
     return rows
 
 

