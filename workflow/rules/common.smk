@@ -84,8 +84,8 @@ def corpus_name(wildcards):
 
 
 def parsed(corpus):
-    """Whether Stanza makes the trees of this treebank."""
-    return CORPORA[corpus]["format"] in ("paragraphs", "words")
+    """Whether this is a treebank whose trees Stanza makes."""
+    return CORPORA[corpus]["kind"] == "treebank" and CORPORA[corpus]["format"] in ("paragraphs", "words")
 
 
 def treebank_file(wildcards):
@@ -102,9 +102,10 @@ def stanza_files(wildcards):
 
 def skipped_files(wildcards):
     """What each stage passed over, in the order of the stages."""
-    stages = ["parsed"] if CORPORA[wildcards.corpus]["kind"] == "treebank" and parsed(wildcards.corpus) else []
-    return [f"{stage}/{wildcards.corpus}/skipped.parquet" for stage in (*stages, "examples")] + [
-        f"encoded/{wildcards.model}/{wildcards.corpus}/skipped.parquet"
+    return [
+        *([f"parsed/{wildcards.corpus}/skipped.parquet"] if parsed(wildcards.corpus) else []),
+        f"examples/{wildcards.corpus}/skipped.parquet",
+        f"encoded/{wildcards.model}/{wildcards.corpus}/skipped.parquet",
     ]
 
 
