@@ -4,7 +4,7 @@ How often the strongest attention of a head joins a word to its syntactic head.
 Per dependent and head-direction one bit, packed: one table a shard. Source: Clark et al. 2019, section 4.2.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from headscope.store import Maps
 from headscope.syntax.names import DIRECTIONS, SCHEMES
 
 WORDS = frozenset((Kind.TEXT, Kind.PUNCTUATION))
+BLOCK_WEIGHTS = 2**19  # weights scored at once: some 10 MiB of work areas
 WORD_BITS = 16  # a map has at most 65,535 rows
 CLITICS = ("'s", "'", "’s", "’")
 HITS = pl.Schema(
@@ -139,7 +140,7 @@ def count_syntax(maps: Iterable[Maps], encoded: Encoded, trees: pl.DataFrame) ->
     kinds_of = dict(encoded.table.select("example", "kinds").iter_rows())
     gold = {scheme: Gold.of(trees, scheme) for scheme in SCHEMES}
     packed, seen = {}, np.zeros(starts[-1], dtype=bool)
-    for examples, weights in maps:
+    for examples, weights in _in_blocks(maps):
         inside = _words_of(examples, weights, kinds_of, lengths, row_of)
         picked = predicted_heads(weights[..., inside, inside])
         index = starts[[row_of[example] for example in examples.tolist()]][:, None] + np.arange(picked.shape[-1])
@@ -147,12 +148,22 @@ def count_syntax(maps: Iterable[Maps], encoded: Encoded, trees: pl.DataFrame) ->
         for scheme, trees_of in gold.items():
             hits = tree_hits(picked, trees_of.heads[index], trees_of.possessors[index])
             bits = np.packbits(hits.reshape(*index.shape, -1), axis=-1)
-            packed.setdefault(scheme, np.zeros((len(seen), bits.shape[-1]), np.uint8))[index] = bits
+            if scheme not in packed:
+                packed[scheme] = np.zeros((len(seen), bits.shape[-1]), np.uint8)
+            packed[scheme][index] = bits
     if not packed:
         return HITS.to_frame()
     example = np.repeat(trees["example"].to_numpy(), lengths)
     word = np.arange(len(seen)) - np.repeat(starts[:-1], lengths) + 1
     return pl.concat(_hits_table(scheme, example, word, gold[scheme], packed[scheme], seen) for scheme in SCHEMES)
+
+
+def _in_blocks(maps: Iterable[Maps]) -> Iterator[Maps]:
+    """Cut batches into blocks that stay in the cache, however many sentences of one length there are."""
+    for examples, weights in maps:
+        step = max(1, BLOCK_WEIGHTS // weights[0].size)
+        for start in range(0, len(examples), step):
+            yield Maps(examples[start : start + step], weights[start : start + step])
 
 
 def _words_of(examples, weights, kinds_of, lengths, row_of) -> slice:
