@@ -83,6 +83,30 @@ class Encoded(NamedTuple):
             )
         return row.row(0, named=True)
 
+    def refuse_other_examples(self, found: pl.Series, unit: str):
+        """
+        Refuse shards that together do not hold every example exactly once.
+
+        Parameters
+        ----------
+        found
+            The example numbers of all shards, in order, uint32.
+        unit
+            What an example is called in the message.
+
+        Raises
+        ------
+        InputError
+            If an example is missing, doubled or out of order.
+        """
+        wanted = self.table["example"]
+        if not found.equals(wanted):
+            missing = wanted.is_in(found.implode()).not_().sum()
+            raise InputError(
+                f"shards: expected each of {len(wanted)} {unit} once and in order, found {len(found)} with {missing} "
+                "missing; delete the folder attention/ of this model and corpus and run again"
+            )
+
 
 def shard_bounds(lengths: np.ndarray, shards: int) -> list[tuple[int, int]]:
     """

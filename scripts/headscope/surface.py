@@ -32,7 +32,6 @@ MEASURES = (
     "entropy_from_cls",
 )
 COUNTS = ("tokens", "cls", "sep")
-HEAD = ("layer", "head")
 TINY = 1e-30  # its logarithm is finite, so 0 log 0 is 0 without a branch
 BLOCK_WEIGHTS = 2**21  # float32 weights worked on at once: 8 MiB, which stay in the cache
 
@@ -180,7 +179,8 @@ def merge_surface(
     InputError
         If the shards do not hold every example exactly once.
     """
-    _refuse_other_examples(shards, encoded)
+    found = [shard["example"].unique(maintain_order=True) for shard in shards()]
+    encoded.refuse_other_examples(pl.concat(found) if found else pl.Series("example", [], pl.UInt32), "examples")
     mean, error, _ = mean_and_error(lambda: (example_means(shard, neighbours) for shard in shards()))
     layer, head = np.indices((description.layers, description.heads)).reshape(2, -1) + 1
     columns = {"layer": layer.astype(np.uint16), "head": head.astype(np.uint16)}
@@ -208,17 +208,6 @@ def example_means(sums: pl.DataFrame, neighbours: str) -> np.ndarray:
     )
     examples = sums["example"].n_unique()
     return means.to_numpy().reshape(examples, means.height // max(examples, 1), len(MEASURES))
-
-
-def _refuse_other_examples(shards, encoded):
-    found = [shard["example"].unique(maintain_order=True) for shard in shards()]
-    found = pl.concat(found) if found else pl.Series("example", [], pl.UInt32)
-    if not found.equals(encoded.table["example"]):
-        missing = encoded.table.join(found.to_frame(), on="example", how="anti").height
-        raise InputError(
-            f"surface sums: expected each of {encoded.table.height} examples once and in order, found {len(found)} "
-            f"with {missing} missing; delete the folder attention/ of this model and corpus and run again"
-        )
 
 
 def uniform_attention(encoded: Encoded, description: Description) -> pl.DataFrame:

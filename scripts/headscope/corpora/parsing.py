@@ -22,7 +22,6 @@ from headscope.errors import InputError
 from headscope.files import numbered_lines, replacing
 from headscope.stanza_models import find_models
 
-FORMATS = ("paragraphs", "words")
 CHARACTERS_AT_ONCE = 30_000  # some 5,000 words, which is what Stanza's tagger and parser take as a batch
 SPLITTING, PARSING = "tokenize,mwt", "pos,lemma,depparse"
 

@@ -16,7 +16,6 @@ from headscope.errors import InputError
 from headscope.files import numbered_lines
 
 PAIRS = pl.Schema({"example": pl.UInt32, "where": pl.String, "first": pl.String, "second": pl.String})
-FORMATS = ("paragraphs", "wikitext")
 
 _HEADING = re.compile(r"^ ?(=(?: =)*) [^=](?:.*[^=])? \1 ?$")
 _JOINED = re.compile(r" @([-,.])@ ")

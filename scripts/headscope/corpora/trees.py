@@ -31,7 +31,6 @@ TREES = pl.Schema(
         "stanford_relations": pl.List(pl.String),
     }
 )
-FORMATS = ("conllu", "conllx", "word-head-label")
 SENTENCES_AT_ONCE = 2000
 RANGE = re.compile(r"(\d+)-(\d+)")
 EMPTY_NODE = re.compile(r"\d+\.\d+")

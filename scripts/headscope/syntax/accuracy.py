@@ -13,7 +13,6 @@ import polars as pl
 
 from headscope.description import Description
 from headscope.encoding import Encoded
-from headscope.errors import InputError
 from headscope.statistics import bootstrap_intervals
 from headscope.syntax.names import ALL, DIRECTIONS, PUNCTUATION
 
@@ -87,12 +86,7 @@ def read_scored(paths: Iterable, scheme: str, described: Description, encoded: E
         If the shards do not hold every example exactly once.
     """
     table = pl.concat(pl.scan_parquet(path).filter(scheme=scheme) for path in paths).collect()
-    found = table["example"].rle().struct.field("value")
-    if not found.equals(encoded.table["example"]):
-        raise InputError(
-            f"syntax hits: expected each of {encoded.table.height} sentences once and in order, found {len(found)}; "
-            "delete the folder attention/ of this model and corpus and run again"
-        )
+    encoded.refuse_other_examples(table["example"].rle().struct.field("value"), "sentences")
     width = len(DIRECTIONS) * described.layers * described.heads
     bits = np.frombuffer(b"".join(table["hits"]), np.uint8).reshape(table.height, -(-width // 8))
     offsets = table["offset"].cast(pl.Float64).to_numpy()
