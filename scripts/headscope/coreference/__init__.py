@@ -1,0 +1,1 @@
+"""Coreference: score every head (`scoring`, `baselines`), make numbers (`accuracy`), show (`passages`, `table2`)."""

@@ -1,0 +1,23 @@
+"""How the tables of coreference read: candidate sets, types of mention, directions and predictors."""
+
+ALL = "all"
+CANDIDATE_NAMES = {
+    "mentions": "earlier mentions",
+    "words": "all other words",
+    "all_mentions": "all other mentions",
+}
+TYPE_NAMES = {ALL: "all", "pronoun": "pronoun", "proper": "proper noun", "nominal": "nominal"}
+DIRECTION_NAMES = {
+    "anaphor_to_antecedent": "anaphor to antecedent",
+    "antecedent_to_anaphor": "antecedent to anaphor",
+}
+PREDICTOR_NAMES = {
+    "nearest": "nearest",
+    "head_match": "same head word, else nearest",
+    "rules": "four-sieve rules",
+    "head": "best head",
+    "held_out": "best head, held out",
+}
+CANDIDATES, TYPES = tuple(CANDIDATE_NAMES), tuple(TYPE_NAMES)
+DIRECTIONS, PREDICTORS = tuple(DIRECTION_NAMES), tuple(PREDICTOR_NAMES)
+BASELINES = ("nearest", "head_match", "rules")
