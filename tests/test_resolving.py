@@ -238,6 +238,21 @@ def test_a_model_with_adapters_is_loaded_too(models, resolved, tmp_path, monkeyp
 
 
 @needs_stanza_models
+def test_adapters_without_peft_are_refused_with_what_to_install(models, tmp_path, monkeypatch):
+    folder = shutil.copytree(models, tmp_path / "lora", symlinks=True)
+
+    def ask_for_adapters(parts):
+        parts["config"]["lora"] = True
+
+    respell(models / "en" / "coref" / "tiny.pt", folder / "en" / "coref" / "lora.pt", ask_for_adapters)
+    monkeypatch.setitem(sys.modules, "peft", None)
+    with pytest.raises(
+        InputError, match=r"lora.pt: expected the Python packages .* peft.*; install stanza\[transformers"
+    ):
+        load_resolver(folder, "en", "ewt", "lora", "cpu")
+
+
+@needs_stanza_models
 def test_mentions_without_a_word_are_empty_nodes(models, resolved, tmp_path):
     folder = shutil.copytree(models, tmp_path / "zeros", symlinks=True)
 

@@ -37,7 +37,7 @@ from headscope.errors import InputError
 from headscope.files import replacing
 from headscope.stanza_models import COREFERENCE, find_models, find_transformer
 
-MOST_WORDS = 10_000  # of a document: Stanza scores each of its words with each, some 2 GB for so many
+MOST_WORDS = 10_000  # of a document: Stanza scores each of its words with each, in some 5 GB for so many
 GLOBAL_ENTITY = "# global.Entity = eid-etype-head-other\n"
 
 transformers.utils.logging.disable_progress_bar()
