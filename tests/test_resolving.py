@@ -166,11 +166,12 @@ def test_a_sentence_too_long_takes_its_document_with_it_and_no_other(resolver, r
 @needs_stanza_models
 def test_what_cannot_be_resolved_is_a_row(resolver, resolved, monkeypatch):
     monkeypatch.setattr(resolving, "MOST_WORDS", 12)
+    unseen = "a word that its transformer does not see as text"
     content = f"Anna\u200b saw \u200b .\n\n\u0097\n\n\u0097\nIt rains.\n\n{'a' * 300} is.\n\n{STORY * 2}"
     text, _, skipped = resolved(resolver, content)
     assert list(documents_of(text)) == [5]
     assert sorted(skipped, key=lambda row: int(row[1].partition(":")[2])) == [
-        (None, "corpus.txt:1", skipped_for_blank_word(skipped)),
+        (None, "corpus.txt:1", f"the document, for sentence 1 of line 1: {unseen}: '\\u200b'"),
         (None, "corpus.txt:3", "no word in it that Stanza can see"),
         (None, "corpus.txt:5", "no word in it that Stanza can see"),
         (None, "corpus.txt:8", "the document, for sentence 1 of line 8: a token longer than Stanza's tokenizer takes"),
@@ -178,10 +179,20 @@ def test_what_cannot_be_resolved_is_a_row(resolver, resolved, monkeypatch):
     ]
 
 
-def skipped_for_blank_word(skipped):
-    [reason] = [reason for _, where, reason in skipped if where == "corpus.txt:1"]
-    assert reason.startswith("the document, which Stanza cannot resolve: Found a blank word")
-    return reason
+@needs_stanza_models
+@pytest.mark.parametrize(
+    ("sentence", "reason"),
+    [
+        (" ".join(["It rains and"] * 50), r"\d+ subwords, more than twice the window of its transformer \(124\)"),
+        ("Anna saw [SEP] .", r"a word that its transformer does not see as text: '\[SEP\]'"),
+    ],
+)
+def test_what_would_lead_stanza_astray_is_kept_from_it(resolver, resolved, sentence, reason):
+    words = [[{"id": n, "text": word} for n, word in enumerate(sentence.split(), start=1)]]
+    assert re.fullmatch(reason, resolver.reason_to_skip(Document(words).sentences[0]))
+    if "SEP" not in sentence:
+        _, _, [row] = resolved(resolver, f"{sentence}\n\n{STORY}", max_words=200)
+        assert re.fullmatch(f"the document, for sentence 1 of line 1: {reason}", row[2])
 
 
 @needs_stanza_models

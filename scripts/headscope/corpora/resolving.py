@@ -66,16 +66,23 @@ class Resolver:
     parser: Parser
 
     def resolve(self, sentences: list[Sentence]) -> list[CorefChain]:
-        """
-        Find the entities of a document of parsed sentences; its sentences get the empty nodes that are mentions.
-
-        Raises
-        ------
-        ValueError
-            If Stanza cannot represent a word of it.
-        """
+        """Find the entities of a document of parsed sentences, which get the empty nodes that are mentions."""
         with torch.no_grad():  # Stanza's processor does not, and keeps a large transformer's every activation
             return self.parser.process(sentences, COREFERENCE).coref
+
+    def reason_to_skip(self, sentence: Sentence) -> str | None:
+        """Why Stanza would fail on a document with this sentence, or never come to its end; or nothing."""
+        model = self.parser.pipeline.processors[COREFERENCE]._model
+        read = model.build_doc({"cased_words": [word.text for word in sentence.words]})
+        tokenizer, most = model.tokenizer, 2 * (model.config.bert_window_size - 2)
+        special = {tokenizer.cls_token, tokenizer.sep_token, tokenizer.pad_token, tokenizer.eos_token}
+        for word, (start, end) in zip(sentence.words, read["word2subword"], strict=True):
+            if start == end or special & set(read["subwords"][start:end]):
+                return f"a word that its transformer does not see as text: {word.text!r}"
+        if len(read["subwords"]) > most:
+            # Cut where the window ends, and cut again, it would send Stanza back to its begin for ever.
+            return f"{len(read['subwords'])} subwords, more than twice the window of its transformer ({most})"
+        return None
 
 
 def load_resolver(
@@ -178,16 +185,12 @@ def resolve_file(
     count, skipped = 0, []
     with replacing(corefud) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as written:
         for batch in in_batches(_documents(read_lines(path, shown_as)), _characters):
-            documents, reasons = _split(batch, resolver.parser, max_words)
+            documents, reasons = _split(batch, resolver, max_words)
             resolver.parser.parse([sentence for document in documents for sentence in _sentences(document)])
             skipped += [(None, f"{shown_as}:{number}", reason) for number, reason in reasons]
             for document in documents:
                 where = f"{shown_as}:{document[0].line.number}"
-                try:
-                    chains = resolver.resolve(_sentences(document))
-                except ValueError as error:
-                    skipped.append((None, where, f"the document, which Stanza cannot resolve: {error}"))
-                    continue
+                chains = resolver.resolve(_sentences(document))
                 text, crossing = to_corefud(document, chains, opens_file=not count)
                 if crossing:
                     reason = f"mentions of the document that cross another of their entity: {crossing}"
@@ -305,15 +308,15 @@ def _sentences(document: list[Paragraph]) -> list[Sentence]:
 
 
 def _split(
-    batch: list[list[Line]], parser: Parser, max_words: int
+    batch: list[list[Line]], resolver: Resolver, max_words: int
 ) -> tuple[list[list[Paragraph]], list[tuple[int, str]]]:
     """Split documents into sentences; give those that can be parsed, and line and reason for what cannot."""
-    split = iter(parser.split([*chain(*batch)]))
+    split = iter(resolver.parser.split([*chain(*batch)]))
     documents, reasons = [], []
     for lines in batch:
         document = [Paragraph(line, next(split)) for line in lines]
         reasons += [(line.number, UNSEEN) for line, sentences in document if not sentences]
-        reason = _reason_to_skip_document(document, max_words)
+        reason = _reason_to_skip_document(document, resolver, max_words)
         if reason:
             reasons.append((lines[0].number, f"the document, for {reason}"))
         elif _sentences(document):
@@ -321,10 +324,10 @@ def _split(
     return documents, reasons
 
 
-def _reason_to_skip_document(document: list[Paragraph], max_words: int) -> str | None:
+def _reason_to_skip_document(document: list[Paragraph], resolver: Resolver, max_words: int) -> str | None:
     for line, sentences in document:
         for n, sentence in enumerate(sentences, start=1):
-            if reason := reason_to_skip(sentence, max_words):
+            if reason := reason_to_skip(sentence, max_words) or resolver.reason_to_skip(sentence):
                 return f"sentence {n} of line {line.number}: {reason}"
     words = sum(len(sentence.words) for sentence in _sentences(document))
     return f"its length: {words} words, more than {MOST_WORDS}" if words > MOST_WORDS else None
