@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 import yaml
-from checkpoints import REPOSITORY, save_bert
+from checkpoints import REPOSITORY, needs_stanza_models, save_bert
 from test_documents import to_conll2012
 from workflow_runs import copy_workflow, planned, snakemake, write_inputs
 
@@ -93,3 +93,25 @@ def test_another_candidate_set_only_draws_again(finished):
         "draw_coreference_distances": 2,
     }
     assert not {"extract_attention", "count_coreference", "merge_coreference"} & jobs.keys()
+
+
+@needs_stanza_models
+def test_a_text_is_resolved_and_scored(finished, tmp_path):
+    """With a small coreference model that Stanza's own code has trained: raw text to Table 2."""
+    coref_models = pytest.importorskip("coref_models", reason="Stanza is not installed")
+    models = coref_models.save_resolver(tmp_path / "models")
+    corpus = {"name": "raw", "kind": "coreference", "format": "paragraphs", "path": "raw.txt", "package": "ewt"}
+    config = yaml.safe_load((finished / "tiny.yaml").read_text("utf-8"))
+    config |= {"corpora": [corpus | {"shards": 1}], "stanza": {"models": str(models)}}
+    folder = write_inputs(copy_workflow(tmp_path / "run"), config)
+    story = "{0} saw the {1} . {0} liked the {1} .\nThe {1} saw {0} .\n\n"
+    pairs = zip(coref_models.NAMES, coref_models.THINGS, strict=True)
+    (folder / "raw.txt").write_text("".join(story.format(*pair) for pair in pairs), "utf-8")
+    run = snakemake(folder, "table_2", "results/tiny/raw/skipped.csv")
+    assert run.returncode == 0, run.stdout
+    documents = pl.read_parquet(folder / "examples" / "raw" / "documents.parquet")
+    assert documents.height == len(coref_models.NAMES)
+    assert documents["where"][0] == "resolved/raw/documents.conllu:5"
+    table2 = table(folder, "raw", "table2").filter(candidates="mentions", predictor="head")
+    assert table2["all_total"].item() >= len(coref_models.NAMES)
+    assert table(folder, "raw", "mentions")["head_by"].unique().to_list() == ["gold"]

@@ -122,8 +122,9 @@ def treebank_file(wildcards):
 def stanza_files(wildcards):
     """The list of fetched models; a folder of the user's own is taken as it is."""
     corpus = CORPORA[wildcards.corpus]
+    packages = corpus["package"] + (f"+{corpus['coref_package']}" if corpus["kind"] == "coreference" else "")
     folder = config["stanza"]["models"]
-    return f"{folder}/{corpus['language']}.{corpus['package']}.json" if folder == "downloads/stanza" else []
+    return f"{folder}/{corpus['language']}.{packages}.json" if folder == "downloads/stanza" else []
 
 
 def skipped_files(wildcards):
