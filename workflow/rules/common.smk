@@ -79,7 +79,9 @@ def corpus_file(wildcards):
 def corpus_files(wildcards):
     """The files of a corpus that may have several."""
     path = CORPORA[wildcards.corpus]["path"]
-    return [str(file) for file in find_files(path, ROOT).values()] if path else [f"downloads/corpora/{wildcards.corpus}"]
+    return (
+        [str(file) for file in find_files(path, ROOT).values()] if path else [f"downloads/corpora/{wildcards.corpus}"]
+    )
 
 
 def corpus_name(wildcards):
