@@ -13,6 +13,8 @@ from headscope.corpora.lexicon import Features
 
 NEVER = np.iinfo(np.int64).max
 _UNKNOWN = -1
+_VALUES = ("singular", "plural", "dual", "masculine", "feminine", "neuter", "1", "2", "3")
+_CODES = {None: _UNKNOWN} | {value: code for code, value in enumerate(_VALUES)}
 
 
 class Entries(NamedTuple):
@@ -66,9 +68,7 @@ def entries_of(mentions: pl.DataFrame, document: dict, size: int) -> tuple[Entri
 
 
 def _codes(values) -> np.ndarray:
-    known = {name: code for code, name in enumerate(("singular", "plural", "dual", "masculine", "feminine", "neuter"))}
-    known |= {str(person): person for person in (1, 2, 3)}
-    return np.array([_UNKNOWN if value is None else known[value] for value in values], np.int64)
+    return np.array([_CODES[value] for value in values], np.int64)
 
 
 def predict(anaphors: Entries, entries: Entries, allowed: np.ndarray) -> dict[str, np.ndarray]:

@@ -5,7 +5,7 @@ Per anaphor, candidate set and head-direction one bit, packed: one table a shard
 whose code and candidates were never published; what is scored here is defined below.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -90,41 +90,44 @@ class Task(NamedTuple):
         return cls(np.flatnonzero(is_head), rows, queries, distances, allowed, right)
 
 
-def predicted_words(weights: np.ndarray, task: Task) -> dict[str, np.ndarray]:
+def predicted_words(weights: np.ndarray, task: Task, words: slice = slice(None)) -> dict[str, np.ndarray]:
     """
     Return the candidate that each head-direction picks for each anaphor: that with most attention, ties to the first.
 
     Parameters
     ----------
     weights
-        Attention between the words of a document, without special tokens, float16 or float32 (layer, head, query,
-        key); not negative.
+        Attention within a document, float16 or float32 (layer, head, query, key); not negative.
+    words
+        Where its words stand among queries and keys; the other ones are special tokens.
 
     Returns
     -------
     Of each candidate set int64 (direction, layer · head, anaphor): the number of the word, from 0.
     """
     queries, row_of = np.unique(task.queries, return_inverse=True)
-    masks = {}
-    for name in ("mentions", "all_mentions"):
-        allowed = np.empty((len(queries), len(task.heads)), dtype=bool)
-        allowed[row_of] = task.allowed[name][:, task.heads]
-        masks[name] = np.where(allowed, 0, NOT_A_CANDIDATE)
-    # The bits of floats that are not negative are in their order, and those of a negative one below them all.
+    # Places among the rows of whole maps: of a part of an array, NumPy takes from a copy only.
+    place = np.arange(weights.shape[-1])
+    query_places, head_places = place[words][queries], place[words][task.heads]
+    is_special = np.ones(len(place), dtype=bool)
+    is_special[words] = False
+    # The bits of floats that are not negative are in their order, and -1 is below them all.
     signed = _SIGNED[weights.itemsize]
+    is_later = np.where(task.heads < queries[:, None], 0, NOT_A_CANDIDATE).astype(signed)
     maps = weights.view(signed).reshape(-1, *weights.shape[-2:])
     picked = {name: np.empty((len(DIRECTIONS), len(maps), len(queries)), np.int64) for name in CANDIDATES}
     step = max(1, BLOCK_WEIGHTS // (len(queries) * weights.shape[-1]))
     for start in range(0, len(maps), step):
         block = slice(start, start + step)
-        by_query = np.take(maps[block], queries, axis=1)
-        by_key = np.ascontiguousarray(np.take(maps[block], queries, axis=2).swapaxes(1, 2))
+        by_query = np.take(maps[block], query_places, axis=1)
+        by_key = np.ascontiguousarray(np.take(maps[block], query_places, axis=2).swapaxes(1, 2))
         for direction, values in enumerate((by_query, by_key)):
-            between = np.take(values, task.heads, axis=2)
-            for name, mask in masks.items():
-                picked[name][direction, block] = task.heads[(between | mask.astype(signed)).argmax(2)]
-            values[:, np.arange(len(queries)), queries] = NOT_A_CANDIDATE
-            picked["words"][direction, block] = values.argmax(2)
+            values[:, np.arange(len(queries)), query_places] = NOT_A_CANDIDATE
+            values[:, :, is_special] = NOT_A_CANDIDATE
+            picked["words"][direction, block] = values.argmax(2) - place[words][0]
+            between = np.take(values, head_places, axis=2)
+            picked["all_mentions"][direction, block] = task.heads[between.argmax(2)]
+            picked["mentions"][direction, block] = task.heads[(between | is_later).argmax(2)]
     return {name: words[..., row_of] for name, words in picked.items()}
 
 
@@ -154,7 +157,7 @@ def count_coreference(
     mentions_of = {key[0]: part for key, part in kept.partition_by("example", as_dict=True).items()}
     kinds_of = dict(encoded.table.select("example", "kinds").iter_rows())
     document_of = {row["example"]: row for row in documents.iter_rows(named=True)}
-    tables, nothing = [HITS.to_frame()], mentions.clear()
+    rows, nothing = [], mentions.clear()
     for batch in maps:
         for example, weights in zip(batch.examples.tolist(), batch.weights, strict=True):
             if example not in kinds_of or example not in document_of:
@@ -166,33 +169,31 @@ def count_coreference(
                     "the shard was made from other documents: delete it and run again"
                 )
             of_example = mentions_of.get(example, nothing)
-            tables += _hits_of(weights[..., words, words], document_of[example], of_example)
-    return pl.concat(tables).sort(pl.col("candidates").cast(pl.Enum(CANDIDATES)), "example", "mention")
+            rows += _hits_of(weights, words, document_of[example], of_example)
+    return pl.DataFrame(rows, HITS, orient="row").sort(
+        pl.col("candidates").cast(pl.Enum(CANDIDATES)), "example", "mention"
+    )
 
 
-def _hits_of(weights: np.ndarray, document: dict, mentions: pl.DataFrame) -> list[pl.DataFrame]:
-    size = weights.shape[-1]
+def _hits_of(weights: np.ndarray, words: slice, document: dict, mentions: pl.DataFrame) -> Iterator[tuple]:
+    """Yield the rows of `HITS` of one document."""
+    size = words.stop - words.start
     task = Task.of(mentions, size)
     if not len(task.rows):
-        nobody = {"candidates": CANDIDATES, "example": [document["example"]] * len(CANDIDATES)}
-        return [pl.concat([HITS.to_frame(), pl.DataFrame(nobody)], how="diagonal_relaxed").cast(HITS)]
-    picked = predicted_words(weights, task)
+        for candidates in CANDIDATES:
+            yield candidates, document["example"], *[None] * (len(HITS) - 2)
+        return
+    picked = predicted_words(weights, task, words)
     by_mention, by_word = entries_of(mentions, document, size)
     anaphors = by_mention.take(task.rows)
     either = Entries(*(np.concatenate(pair) for pair in zip(by_mention, by_word, strict=True)))
     number = np.arange(len(task.rows))
-    of_anaphors = mentions[task.rows].select("example", "mention", "mention_type")
-    tables = []
+    named = list(zip(*(mentions[name].to_list() for name in ("example", "mention", "mention_type")), strict=True))
     for candidates in CANDIDATES:
         right = task.right[candidates]
         entries = either if candidates == "words" else by_mention
         baselines = predict(anaphors, entries, task.allowed[candidates])
+        columns = [right[number, baselines[name]].tolist() for name in BASELINES]
         hits = np.packbits(right[number, picked[candidates]].reshape(-1, len(number)).T, axis=1)
-        columns = {
-            "distance": task.distances,
-            **{name: right[number, words] for name, words in baselines.items()},
-            "hits": [row.tobytes() for row in hits],
-        }
-        table = pl.concat([of_anaphors, pl.DataFrame(columns)], how="horizontal")
-        tables.append(table.select(pl.lit(candidates).alias("candidates"), pl.all()).cast(HITS))
-    return tables
+        for row, distance, *baseline, bits in zip(task.rows, task.distances.tolist(), *columns, hits, strict=True):
+            yield candidates, *named[row], distance, *baseline, bits.tobytes()
