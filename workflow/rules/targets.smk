@@ -4,10 +4,12 @@
 localrules:
     surface,
     syntax,
+    clusters,
     figure_1,
     figure_2,
     figure_4,
     figure_5,
+    figure_6,
     table_1,
 
 
@@ -31,6 +33,11 @@ rule figure_5:
         of_runs("treebank", *figures("figure_5")),
 
 
+rule figure_6:
+    input:
+        of_runs("text", *figures("figure_6")),
+
+
 rule table_1:
     input:
         of_runs("treebank", "syntax/table1.csv", "syntax/table1.html", "syntax/table1.md"),
@@ -47,3 +54,9 @@ rule syntax:
         rules.table_1.input,
         of_runs("treebank", "skipped.csv", "syntax/heads.csv", "syntax/examples.csv"),
         of_runs("treebank", *figures("figure_5", "syntax_heads", "syntax_baseline")),
+
+
+rule clusters:
+    input:
+        of_runs("text", "clusters/divergence.csv", "clusters/map.csv", "clusters/tests.csv"),
+        of_runs("text", *figures("figure_6", "divergence")),

@@ -1,0 +1,56 @@
+"""Where the names of points go in a scatter plot: beside their point, off the others."""
+
+import numpy as np
+
+LETTER, LINE = 6.4, 14.0  # pixels of a label of 11 px: a letter's width, a line's height
+DISTANCES = (7, 16, 28, 44, 62)  # pixels between a point and its label
+TURNS = 16  # directions tried at each distance
+POINT = 5.0  # radius of a point, pixels
+OVERLAP, COVERED, OUTSIDE = 100.0, 8.0, 1000.0  # what is bad about a place, beside its distance in pixels
+
+
+def place_labels(points: np.ndarray, labelled: np.ndarray, texts: list[str], width: float, height: float) -> np.ndarray:
+    """
+    Choose the middle of each label so that it overlaps no other label and covers few points.
+
+    One after the other, each at the best of some places around its point, the same each time.
+
+    Parameters
+    ----------
+    points
+        Every point of the plot, pixels from the upper left corner (point, 2).
+    labelled
+        The points that get a label, (label, 2).
+    texts
+        The labels, in one line each.
+    width, height
+        Of the plot, pixels.
+
+    Returns
+    -------
+    float64 (label, 2), pixels.
+    """
+    placed: list[tuple[np.ndarray, np.ndarray]] = []
+    angles = 2 * np.pi * np.arange(TURNS) / TURNS
+    directions = np.stack([np.cos(angles), np.sin(angles)], -1)
+    for at, text in zip(labelled, texts, strict=True):
+        half = np.array([LETTER * len(text), LINE]) / 2
+        reach = np.minimum(*(half / np.maximum(np.abs(directions), 1e-9)).T)  # from a label's middle to its edge
+        places = [
+            at + direction * (distance + edge)
+            for distance in DISTANCES
+            for direction, edge in zip(directions, reach, strict=True)
+        ]
+        costs = [
+            float(np.linalg.norm(np.maximum(np.abs(place - at) - half, 0)))
+            + OVERLAP * sum(_overlap(place, half, *other) for other in placed)
+            + COVERED * (np.abs(points - place) < half + POINT).all(-1).sum()
+            + OUTSIDE * bool((place - half < 0).any() or (place + half > (width, height)).any())
+            for place in places
+        ]
+        placed.append((places[int(np.argmin(costs))], half))
+    return np.array([place for place, _ in placed]).reshape(-1, 2)
+
+
+def _overlap(place, half, other_place, other_half) -> bool:
+    return bool((np.abs(place - other_place) < half + other_half).all())
