@@ -49,12 +49,13 @@ def singled_out(table1: Iterable[pl.DataFrame], table2: Iterable[pl.DataFrame], 
     -------
     layer, head, finding: "dobj, det" or "coreference"; a head once.
     """
-    found = [pl.DataFrame(schema={"layer": pl.UInt16, "head": pl.UInt16, "finding": pl.String})]
+    columns = {"layer": pl.UInt16, "head": pl.UInt16, "finding": pl.String}
+    found = [pl.DataFrame(schema=columns)]
     for table in table1:
         surely = relations_to_show(table, scheme, [], rare).filter(pl.col("ci_low") > pl.col("baseline_accuracy"))
         found.append(surely.select("layer", "head", finding="relation"))
     for table in table2:
         best = table.filter(candidates="mentions", predictor="head")
         found.append(best.select("layer", "head", finding=pl.lit("coreference")))
-    every = pl.concat(found, how="vertical_relaxed").unique(maintain_order=True)
+    every = pl.concat(table.cast(columns) for table in found).unique(maintain_order=True)
     return every.group_by("layer", "head").agg(pl.col("finding").str.join(", ")).sort("layer", "head")

@@ -6,6 +6,7 @@ layer and head. Source: Clark et al. 2019, section 6.
 """
 
 import math
+from operator import itemgetter
 
 import numpy as np
 import polars as pl
@@ -37,7 +38,7 @@ def head_positions(divergence: np.ndarray, layers: int, starts: int, seed: int) 
     layers
         How many layers they come from, of as many heads each.
     starts
-        Random beginnings, drawn from `seed`; that of the lowest stress is kept.
+        Random beginnings, drawn from `seed`, beside that of classical MDS; the lowest stress is kept.
 
     Returns
     -------
@@ -49,19 +50,28 @@ def head_positions(divergence: np.ndarray, layers: int, starts: int, seed: int) 
     """
     if not divergence.any():
         return np.zeros((len(divergence), DIMENSIONS)), 0.0
-    positions, stress = smacof(
-        divergence,
-        n_components=DIMENSIONS,
-        n_init=starts,
-        random_state=seed,
-        max_iter=MOST_STEPS,
-        normalized_stress=True,
-    )
+    options = {"n_components": DIMENSIONS, "max_iter": MOST_STEPS, "normalized_stress": True}
+    found = [
+        smacof(divergence, init=classical_positions(divergence), n_init=1, **options),
+        smacof(divergence, n_init=starts, random_state=seed, **options),
+    ]
+    positions, stress = min(found, key=itemgetter(1))
     positions -= positions.mean(0)
     positions = positions @ np.linalg.svd(positions, full_matrices=False)[2].T
     layer = np.repeat(np.arange(layers), len(positions) // layers)
     towards_later = (layer - layer.mean()) @ positions
     return positions * np.where(towards_later < 0, -1, 1), float(stress)
+
+
+def classical_positions(divergence: np.ndarray) -> np.ndarray:
+    """
+    Place heads in the plane by classical MDS, float64 (head, 2): exact where the divergences are distances in a plane.
+
+    Source: Torgerson 1952.
+    """
+    centring = np.eye(len(divergence)) - 1 / len(divergence)
+    values, vectors = np.linalg.eigh(centring @ (-(divergence**2) / 2) @ centring)
+    return vectors[:, -DIMENSIONS:] * np.sqrt(np.maximum(values[-DIMENSIONS:], 0))
 
 
 def similar_beside_similar(divergence: np.ndarray) -> np.ndarray:

@@ -16,9 +16,9 @@ import torch
 from headscope.description import Description
 from headscope.encoding import Encoded
 from headscope.store import Maps
-from headscope.surface import TINY
 
 PAPER_SMOOTHING = 0.001
+TINY = 1e-30  # its logarithm is finite, so 0 log 0 is 0 without a branch; any weight plus it is that weight
 STEPS_PER_NAT = 2**32  # int64 then holds 2**31 nats, the most that 3 billion query tokens can come to
 PAIR = {"layer": pl.UInt16, "head": pl.UInt16, "other_layer": pl.UInt16, "other_head": pl.UInt16}
 
@@ -91,7 +91,7 @@ def pair_sums(weights: np.ndarray, smoothing: str = "none", device: torch.device
             halves *= 1 - PAPER_SMOOTHING
             halves += PAPER_SMOOTHING / size
         halves /= 2
-        halves += TINY  # its logarithm is finite, so 0 log 0 is 0; any other weight stays what it is
+        halves += TINY
         for row in range(0, len(halves), using.rows):
             others = halves[row : row + using.rows]
             own[row : row + using.rows] += using.entropy(others, others)

@@ -8,11 +8,11 @@ import polars as pl
 
 from headscope.behaviours import BEHAVIOURS, NO_BEHAVIOUR
 from headscope.charts.labels import place_labels
-from headscope.charts.theme import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, titled, what_was_run
+from headscope.charts.theme import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, layer_colour, titled, what_was_run
 from headscope.description import Description
 
 WIDTH, FLATTEST, MARGIN = 440, 0.6, 0.1  # pixels; the height and the room around the points as shares
-INK = "#222222"
+INK, RING = "#222222", 160  # of the named heads; square pixels
 COLOURS = {
     "next": SKY,
     "previous": PURPLE,
@@ -97,10 +97,12 @@ def figure_6(
     )
     frame = Frame.around(points.select("x", "y").to_numpy())
     base = alt.Chart(points).encode(*frame.axes(), tooltip=_tooltip(points, described))
-    marks = {"filled": True, "size": 70, "opacity": 0.9, "stroke": "white", "strokeWidth": 0.7}
+    marks = {"filled": True, "size": 80, "opacity": 0.9, "stroke": "white", "strokeWidth": 0.7}
     panels = {
         "By what the head does": base.mark_point(**marks).encode(*_by_behaviour(points, labels)),
-        "By layer": base.mark_point(**marks, shape="circle").encode(_by_layer(points)),
+        "By layer": base.mark_point(**marks, shape="circle").encode(
+            layer_colour(points["layer"].max(), orient="bottom", direction="horizontal", gradientLength=200)
+        ),
     }
     names = _names(points, frame)
     drawn = [
@@ -133,20 +135,12 @@ def _by_behaviour(points: pl.DataFrame, labels: dict[str, str]) -> tuple[alt.Col
         labels[behaviour]: (colour, shape) for (behaviour, colour), shape in zip(COLOURS.items(), SHAPES, strict=True)
     }
     known = [label for label in looks if label in points["behaviour"]]
-    legend = alt.Legend(title=None, orient="top", direction="horizontal", columns=4)
+    legend = alt.Legend(title=None, orient="bottom", direction="horizontal", columns=4)
     colours, shapes = zip(*(looks[label] for label in known), strict=True)
     return (
         alt.Color("behaviour:N", scale=alt.Scale(domain=known, range=colours), legend=legend),
         alt.Shape("behaviour:N", scale=alt.Scale(domain=known, range=shapes), legend=legend),
     )
-
-
-def _by_layer(points: pl.DataFrame) -> alt.Color:
-    last = points["layer"].max()
-    legend = alt.Legend(
-        title="Layer", orient="top", direction="horizontal", gradientLength=200, tickCount=min(last, 12), format="d"
-    )
-    return alt.Color("layer:Q", scale=alt.Scale(domain=[1, last], scheme="viridis"), legend=legend)
 
 
 def _tooltip(points: pl.DataFrame, described: Description) -> list[alt.Tooltip]:
@@ -170,20 +164,21 @@ def _names(points: pl.DataFrame, frame: Frame) -> list[alt.Chart]:
     named = points.drop_nulls("finding").with_columns(text=pl.format("{} {}", "name", "finding"))
     if named.is_empty():
         return []
-    at = named.select("x", "y").to_numpy()
-    middles = place_labels(
-        frame.to_pixels(points.select("x", "y").to_numpy()),
-        frame.to_pixels(at),
+    every = points.select("x", "y").to_numpy()
+    places = place_labels(
+        frame.to_pixels(every),
+        frame.to_pixels(named.select("x", "y").to_numpy()),
         named["text"].to_list(),
-        WIDTH,
-        frame.height,
+        (WIDTH, frame.height),
     )
-    x, y = frame.to_nats(middles).T
-    base = alt.Chart(named.select("x", "y", "text", label_x=pl.Series(x), label_y=pl.Series(y))).encode(*frame.axes())
+    marks = [named.select("x", "y", "text")]
+    for end, pixels in zip(("label", "from", "to"), places, strict=True):
+        marks.append(pl.DataFrame(frame.to_nats(pixels), [f"{end}_x", f"{end}_y"]))
+    base = alt.Chart(pl.concat(marks, how="horizontal"))
     names = base.encode(*frame.axes("label_x", "label_y"), alt.Text("text:N"))
     return [
-        base.mark_rule(color=INK, strokeWidth=0.7).encode(x2="label_x", y2="label_y"),
-        base.mark_point(shape="circle", size=150, color=INK, strokeWidth=1.4, opacity=1),
+        base.mark_rule(color=INK, strokeWidth=0.8).encode(*frame.axes("from_x", "from_y"), x2="to_x", y2="to_y"),
+        base.mark_point(shape="circle", size=RING, color=INK, strokeWidth=1.4, opacity=1).encode(*frame.axes()),
         names.mark_text(fontSize=11, stroke="white", strokeWidth=3.5),
         names.mark_text(fontSize=11, color=INK),
     ]
@@ -196,7 +191,7 @@ def _in_words(tests: dict) -> list[str]:
     ]
     if tests["p_value"] is not None:
         lines.append(
-            f"Mean divergence within a layer {tests['within']:.3f}, between layers {tests['between']:.3f} nats; "
-            f"layers dealt at random are as close within with p = {tests['p_value']:.2g}."
+            f"Mean divergence of two heads of one layer {tests['within']:.3f}, of different layers "
+            f"{tests['between']:.3f} nats (one-sided permutation test, p = {tests['p_value']:.2g})."
         )
     return lines

@@ -1,15 +1,25 @@
 """Where the names of points go in a scatter plot: beside their point, off the others."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 LETTER, LINE = 6.4, 14.0  # pixels of a label of 11 px: a letter's width, a line's height
-DISTANCES = (7, 16, 28, 44, 62)  # pixels between a point and its label
+DISTANCES = (11, 20, 32, 46, 64)  # pixels between a point and its label
 TURNS = 16  # directions tried at each distance
-POINT = 5.0  # radius of a point, pixels
-OVERLAP, COVERED, OUTSIDE = 100.0, 8.0, 1000.0  # what is bad about a place, beside its distance in pixels
+POINT, RING = 5.0, 7.0  # radius of a point, and of the ring around one with a label, pixels
+OVERLAP, COVERED, OUTSIDE = 100.0, 25.0, 1000.0  # what is bad about a place, beside its distance in pixels
 
 
-def place_labels(points: np.ndarray, labelled: np.ndarray, texts: list[str], width: float, height: float) -> np.ndarray:
+class Places(NamedTuple):
+    """Where labels go, pixels (label, 2): their middles, and the line to each from the ring of its point."""
+
+    middles: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+
+
+def place_labels(points: np.ndarray, labelled: np.ndarray, texts: list[str], size: tuple[float, float]) -> Places:
     """
     Choose the middle of each label so that it overlaps no other label and covers few points.
 
@@ -23,12 +33,8 @@ def place_labels(points: np.ndarray, labelled: np.ndarray, texts: list[str], wid
         The points that get a label, (label, 2).
     texts
         The labels, in one line each.
-    width, height
-        Of the plot, pixels.
-
-    Returns
-    -------
-    float64 (label, 2), pixels.
+    size
+        Width and height of the plot, pixels.
     """
     placed: list[tuple[np.ndarray, np.ndarray]] = []
     angles = 2 * np.pi * np.arange(TURNS) / TURNS
@@ -45,11 +51,16 @@ def place_labels(points: np.ndarray, labelled: np.ndarray, texts: list[str], wid
             float(np.linalg.norm(np.maximum(np.abs(place - at) - half, 0)))
             + OVERLAP * sum(_overlap(place, half, *other) for other in placed)
             + COVERED * (np.abs(points - place) < half + POINT).all(-1).sum()
-            + OUTSIDE * bool((place - half < 0).any() or (place + half > (width, height)).any())
+            + OUTSIDE * bool((place - half < 0).any() or (place + half > size).any())
             for place in places
         ]
         placed.append((places[int(np.argmin(costs))], half))
-    return np.array([place for place, _ in placed]).reshape(-1, 2)
+    middles, halves = (np.array(part).reshape(-1, 2) for part in zip(*placed, strict=True))
+    ends = np.clip(labelled, middles - halves, middles + halves)
+    way = ends - labelled
+    length = np.linalg.norm(way, axis=1, keepdims=True)
+    starts = labelled + way * np.minimum(RING / np.maximum(length, 1e-9), 1)
+    return Places(middles, starts, ends)
 
 
 def _overlap(place, half, other_place, other_half) -> bool:

@@ -5,12 +5,11 @@ import math
 import altair as alt
 import polars as pl
 
-from headscope.charts.theme import VERMILLION, notice, titled
+from headscope.charts.theme import SHADES, VERMILLION, notice, titled
 from headscope.syntax.names import ALL, DIRECTION_NAMES, PUNCTUATION, common_relations, scheme_name
 
 PANELS_IN_A_ROW = 3
 PANEL_WIDTH, LARGEST_CELL, SMALLEST_OUTLINE, MOST_LABELS = 312, 26, 11, 16
-SHADES = ["#f7fbff", "#c6dbef", "#6baed6", "#2171b5", "#08306b"]
 
 
 def syntax_heads(
