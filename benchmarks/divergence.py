@@ -1,7 +1,7 @@
 """
 The divergence of every two heads against the published script's way, and against the logarithms that it cannot avoid.
 
-The script goes head by head, smooths, takes the mean and two log ratios over all heads, in float16 as its maps are stored.
+Head by head, the script smooths, takes the mean and two log ratios over all heads, in float16 as its maps are stored.
 """
 
 from functools import partial

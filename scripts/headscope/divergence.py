@@ -45,7 +45,7 @@ class _WithNumPy:
 
 
 class _WithTorch:
-    """Entropies on any device, in blocks that are worth a kernel each."""
+    """Entropies on a GPU, in blocks that are worth a kernel each."""
 
     cells, rows = 2**18, 2**8
 
@@ -74,7 +74,7 @@ def pair_sums(weights: np.ndarray, smoothing: str = "none", device: torch.device
         `none`: 0 log 0 is 0; `paper`: 0.999 of each weight and 0.001 spread evenly over the keys, as the authors'
         script has it.
     device
-        Where to compute; None is the CPU.
+        A GPU of NVIDIA computes there; any other device and None leave it to the CPU.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def pair_sums(weights: np.ndarray, smoothing: str = "none", device: torch.device
     """
     layers, heads, size, _ = weights.shape
     maps = torch.from_numpy(weights).reshape(layers * heads, size * size)
-    using = _WithNumPy() if device is None or device.type == "cpu" else _WithTorch(device)
+    using = _WithTorch(device) if device is not None and device.type == "cuda" else _WithNumPy()
     first, other = np.triu_indices(len(maps), 1)
     own, mixed = using.zeros(len(maps)), using.zeros(len(first))
     for start in range(0, size * size, using.cells):
