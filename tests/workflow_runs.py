@@ -13,6 +13,7 @@ from checkpoints import DEMO_TEXT, REPOSITORY
 TARGETS = {
     *("total", "all", "surface", "syntax", "coreference", "table_1", "table_2"),
     *("figure_1", "figure_2", "figure_4", "figure_5"),
+    *("clusters", "figure_6"),
 }
 PARTS = ("workflow", "scripts", "envs", "config")
 

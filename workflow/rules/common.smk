@@ -25,6 +25,15 @@ def of_runs(kind, *files):
     return [f"results/{model}/{corpus}/{file}" for model, corpus in runs(kind) for file in files]
 
 
+def of_other_runs(kind, file):
+    """An input function: this result file of each run of the model on a kind of corpus; none where there is none."""
+
+    def paths(wildcards):
+        return [f"results/{model}/{corpus}/{file}" for model, corpus in runs(kind) if model == wildcards.model]
+
+    return paths
+
+
 def figures(*names):
     """The files of these figures below the results of a run."""
     return [f"figures/{name}.{ending}" for name in names for ending in ("html", "svg", "png")]

@@ -5,10 +5,12 @@ localrules:
     surface,
     syntax,
     coreference,
+    clusters,
     figure_1,
     figure_2,
     figure_4,
     figure_5,
+    figure_6,
     table_1,
     table_2,
 
@@ -32,6 +34,11 @@ rule figure_5:
     input:
         of_runs("treebank", *figures("figure_5")),
         of_runs("coreference", *figures("figure_5_coreference")),
+
+
+rule figure_6:
+    input:
+        of_runs("text", *figures("figure_6")),
 
 
 rule table_1:
@@ -63,3 +70,7 @@ rule coreference:
         of_runs("coreference", "skipped.csv"),
         of_runs("coreference", *[f"coreference/{name}.csv" for name in ("heads", "distances", "mentions", "links")]),
         of_runs("coreference", *figures("figure_5_coreference", "coreference_heads", "coreference_distances")),
+rule clusters:
+    input:
+        of_runs("text", "clusters/divergence.csv", "clusters/map.csv", "clusters/tests.csv"),
+        of_runs("text", *figures("figure_6", "divergence")),

@@ -5,10 +5,9 @@ import math
 import altair as alt
 import polars as pl
 
-from headscope.charts.theme import VERMILLION
+from headscope.charts.theme import SHADES, VERMILLION
 
 PANEL_WIDTH, LARGEST_CELL, SMALLEST_OUTLINE, MOST_LABELS = 312, 26, 11, 16
-SHADES = ["#f7fbff", "#c6dbef", "#6baed6", "#2171b5", "#08306b"]
 
 
 def heat_map(

@@ -20,6 +20,7 @@ BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, GREY = (
     "#56B4E9",
     "#707070",
 )
+SHADES = ["#f7fbff", "#c6dbef", "#6baed6", "#2171b5", "#08306b"]  # of a quantity, the lowest first
 EMBED = 'vegaEmbed("#chart", JSON.parse(document.getElementById("specification").textContent));'
 PAGE = """\
 <!doctype html>
@@ -35,7 +36,7 @@ PAGE = """\
 PANEL_WIDTH, PANEL_HEIGHT = 300, 260
 PIXELS_PER_INCH = 150
 SPREAD = 0.2  # of a layer, between the points of two measures
-MOST_LAYER_LABELS = 24
+MOST_LAYER_LABELS, MOST_LAYER_TICKS = 24, 12
 
 
 def titled(chart, title: str, *subtitle: str):
@@ -138,6 +139,15 @@ def layer_axis(table: pl.DataFrame, column: str) -> alt.X:
     axis = alt.Axis(values=values, format="d", grid=False)
     return alt.X(
         f"{column}:Q", title="Layer", axis=axis, scale=alt.Scale(domain=[0.5, last + 0.5], nice=False, zero=False)
+    )
+
+
+def layer_colour(last: int, **legend) -> alt.Color:
+    """Return the colours of layers 1 to `last`, with these properties of their legend."""
+    return alt.Color(
+        "layer:Q",
+        scale=alt.Scale(domain=[1, last], scheme="viridis"),
+        legend=alt.Legend(title="Layer", tickCount=min(last, MOST_LAYER_TICKS), format="d", **legend),
     )
 
 

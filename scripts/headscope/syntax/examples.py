@@ -1,11 +1,10 @@
-"""Which relations and sentences figure 5 shows, and what a head does in them."""
+"""Which sentences figure 5 shows, and what a head does in them."""
 
 import numpy as np
 import polars as pl
 
 from headscope.encoding import word_rows
-from headscope.errors import InputError
-from headscope.syntax.names import ALL, DIRECTIONS
+from headscope.syntax.names import DIRECTIONS
 from headscope.syntax.scoring import Gold, predicted_heads, tree_hits
 
 EXAMPLES = pl.Schema(
@@ -29,33 +28,7 @@ EXAMPLES = pl.Schema(
         "hit": pl.Boolean,
     }
 )
-SHOWN_RELATIONS = 5
 SHOWN_WORDS = (6, 16)
-
-
-def relations_to_show(table1: pl.DataFrame, scheme: str, named: list[str], rare: int) -> pl.DataFrame:
-    """
-    Return the rows of `table1` that figure 5 shows.
-
-    Those named, else the five (of at least `rare` dependents) whose best head gains most over the best fixed offset, by
-    the lower end of its interval.
-
-    Raises
-    ------
-    InputError
-        If a relation that is named does not occur.
-    """
-    rows = table1.filter((pl.col("scheme") == scheme) & (pl.col("relation") != ALL))
-    unknown = [relation for relation in named if relation not in rows["relation"]]
-    if unknown:
-        raise InputError(
-            f"figure_5.relations: expected relations of the scheme {scheme} that occur, found {', '.join(unknown)}; "
-            f"there are {', '.join(rows['relation'])}"
-        )
-    if named:
-        return rows.filter(pl.col("relation").is_in(named))
-    gain = pl.col("ci_low") - pl.col("baseline_accuracy")
-    return rows.filter(pl.col("total") >= rare).sort(gain, descending=True, maintain_order=True).head(SHOWN_RELATIONS)
 
 
 def sentences_to_show(trees: pl.DataFrame, scheme: str, relation: str) -> list[int]:

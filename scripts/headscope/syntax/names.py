@@ -2,10 +2,13 @@
 
 import polars as pl
 
+from headscope.errors import InputError
+
 SCHEME_NAMES = {"ud": "Universal Dependencies", "stanford": "Stanford Dependencies"}
 DIRECTION_NAMES = {"dependent_to_head": "dependent to head", "head_to_dependent": "head to dependent"}
 SCHEMES, DIRECTIONS = tuple(SCHEME_NAMES), tuple(DIRECTION_NAMES)
 ALL, PUNCTUATION = "all", "punct"
+SHOWN_RELATIONS = 5
 
 
 def scheme_name(scheme: str) -> str:
@@ -33,6 +36,31 @@ def common_relations(table1: pl.DataFrame, scheme: str, rare: int) -> tuple[pl.D
     is_all = pl.col("relation") == ALL
     kept = rows.filter(is_all | (pl.col("total") >= rare))
     return kept.sort(~is_all, -pl.col("total").cast(pl.Int64), "relation"), len(rows) - len(kept)
+
+
+def relations_to_show(table1: pl.DataFrame, scheme: str, named: list[str], rare: int) -> pl.DataFrame:
+    """
+    Return the rows of `table1` that figure 5 shows.
+
+    Those named, else the five (of at least `rare` dependents) whose best head gains most over the best fixed offset, by
+    the lower end of its interval.
+
+    Raises
+    ------
+    InputError
+        If a relation that is named does not occur.
+    """
+    rows = table1.filter((pl.col("scheme") == scheme) & (pl.col("relation") != ALL))
+    unknown = [relation for relation in named if relation not in rows["relation"]]
+    if unknown:
+        raise InputError(
+            f"figure_5.relations: expected relations of the scheme {scheme} that occur, found {', '.join(unknown)}; "
+            f"there are {', '.join(rows['relation'])}"
+        )
+    if named:
+        return rows.filter(pl.col("relation").is_in(named))
+    gain = pl.col("ci_low") - pl.col("baseline_accuracy")
+    return rows.filter(pl.col("total") >= rare).sort(gain, descending=True, maintain_order=True).head(SHOWN_RELATIONS)
 
 
 def left_out_sentence(left_out: int, rare: int) -> str:

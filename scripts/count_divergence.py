@@ -1,0 +1,22 @@
+"""Sum the divergence of every two heads over the query tokens of one shard. On a GPU where there is one."""
+
+from headscope.description import Description
+from headscope.devices import pick_device
+from headscope.divergence import count_divergence
+from headscope.encoding import read_encoded
+from headscope.files import write_table
+from headscope.jobs import run
+from headscope.store import Shard
+
+
+def main(description, encoded, attention, sums, examples, smoothing, device):
+    """Write one row per pair of heads, and the examples that were added."""
+    described = Description.read(description)
+    maps = Shard(attention, model=described.weights, corpus=read_encoded(encoded).corpus)
+    by_pair, added = count_divergence(maps, described, smoothing, pick_device(device))
+    write_table(by_pair, sums)
+    write_table(added, examples)
+
+
+if __name__ == "__main__":
+    run(main, snakemake, "device")

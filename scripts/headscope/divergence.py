@@ -1,0 +1,169 @@
+"""
+How unlike every two heads are: the Jensen-Shannon divergence of their attention, averaged over query tokens.
+
+JS(P, Q) = H((P + Q)/2) − (H(P) + H(Q))/2 takes one logarithm a pair, token and key, and each pair is computed once.
+Per example, sums over query tokens (`pair_sums`); per shard, sums over its examples (`count_divergence`); then the mean
+over all query tokens (`merge_divergence`).
+Source: Clark et al. 2019, section 6.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import polars as pl
+import torch
+
+from headscope.description import Description
+from headscope.encoding import Encoded
+from headscope.store import Maps
+
+PAPER_SMOOTHING = 0.001
+TINY = 1e-30  # its logarithm is finite, so 0 log 0 is 0 without a branch; any weight plus it is that weight
+STEPS_PER_NAT = 2**32  # int64 then holds 2**31 nats, the most that 3 billion query tokens can come to
+PAIR = {"layer": pl.UInt16, "head": pl.UInt16, "other_layer": pl.UInt16, "other_head": pl.UInt16}
+
+
+class _WithNumPy:
+    """Entropies on a CPU: NumPy's logarithm has twice the speed of torch's, and blocks stay in the cache."""
+
+    cells, rows = 2**13, 8  # (query, key) of a map, and heads: 256 KiB a block
+
+    def __init__(self):
+        self._sums, self._logarithms = np.empty((2, self.rows, self.cells), np.float32)
+
+    def array(self, weights: torch.Tensor) -> np.ndarray:
+        return weights.to(torch.float32, copy=True).numpy()
+
+    def zeros(self, count: int) -> np.ndarray:
+        return np.zeros(count)
+
+    def entropy(self, halves: np.ndarray, others: np.ndarray) -> np.ndarray:
+        rows, cells = others.shape
+        sums = np.add(halves, others, out=self._sums[:rows, :cells])
+        logarithms = np.log(sums, out=self._logarithms[:rows, :cells])
+        return -np.vecdot(sums, logarithms)
+
+
+class _WithTorch:
+    """Entropies on a GPU, in blocks that are worth a kernel each."""
+
+    cells, rows = 2**18, 2**8
+
+    def __init__(self, device: torch.device):
+        self._device = device
+
+    def array(self, weights: torch.Tensor) -> torch.Tensor:
+        return weights.to(self._device, torch.float32, copy=True)
+
+    def zeros(self, count: int) -> torch.Tensor:
+        return torch.zeros(count, dtype=torch.float64, device=self._device)
+
+    def entropy(self, halves: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
+        return torch.special.entr(halves + others).sum(-1, dtype=torch.float64)
+
+
+def pair_sums(weights: np.ndarray, smoothing: str = "none", device: torch.device | None = None) -> np.ndarray:
+    """
+    Sum the divergence of every two heads over the query tokens of one example.
+
+    Parameters
+    ----------
+    weights
+        Attention maps (layer, head, query, key) of any float type; computed in float32, added in float64.
+    smoothing
+        `none`: 0 log 0 is 0; `paper`: 0.999 of each weight and 0.001 spread evenly over the keys, as the authors'
+        script has it.
+    device
+        A GPU of NVIDIA computes there; any other device and None leave it to the CPU.
+
+    Returns
+    -------
+    float64 (pair,) in nats: heads in the order of layer and head, each with those after it.
+    """
+    layers, heads, size, _ = weights.shape
+    maps = torch.from_numpy(weights).reshape(layers * heads, size * size)
+    using = _WithTorch(device) if device is not None and device.type == "cuda" else _WithNumPy()
+    first, other = np.triu_indices(len(maps), 1)
+    own, mixed = using.zeros(len(maps)), using.zeros(len(first))
+    for start in range(0, size * size, using.cells):
+        halves = using.array(maps[:, start : start + using.cells])
+        if smoothing == "paper":
+            halves *= 1 - PAPER_SMOOTHING
+            halves += PAPER_SMOOTHING / size
+        halves /= 2
+        halves += TINY
+        for row in range(0, len(halves), using.rows):
+            others = halves[row : row + using.rows]
+            own[row : row + using.rows] += using.entropy(others, others)
+        pair = 0
+        for head in range(len(halves) - 1):
+            for row in range(head + 1, len(halves), using.rows):
+                others = halves[row : row + using.rows]
+                mixed[pair : pair + len(others)] += using.entropy(halves[head], others)
+                pair += len(others)
+    own, mixed = (torch.as_tensor(sums).cpu().numpy() for sums in (own, mixed))
+    return np.maximum(mixed - (own[first] + own[other]) / 2, 0)  # what is below 0 is rounding
+
+
+def count_divergence(
+    maps: Iterable[Maps], description: Description, smoothing: str = "none", device: torch.device | None = None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """
+    Sum the divergence of every two heads over the query tokens of a shard.
+
+    The sums of an example are rounded to whole steps of 2^-32 nats and added as integers, so no order of examples and
+    no sharding changes a bit, while a shard keeps one number a pair.
+
+    Returns
+    -------
+    sums
+        layer, head, other_layer, other_head, steps (int64): each pair of heads once.
+    examples
+        example: the numbers of those that were added, in order.
+    """
+    heads = description.layers * description.heads
+    total, examples = np.zeros(heads * (heads - 1) // 2, np.int64), []
+    for batch in maps:
+        for example, weights in zip(batch.examples.tolist(), batch.weights, strict=True):
+            total += np.rint(pair_sums(weights, smoothing, device) * STEPS_PER_NAT).astype(np.int64)
+            examples.append(example)
+    first, other = np.triu_indices(heads, 1)
+    sums = _pairs(first, other, description.heads).with_columns(steps=total)
+    return sums, pl.DataFrame({"example": sorted(examples)}, {"example": pl.UInt32})
+
+
+def _pairs(first: np.ndarray, other: np.ndarray, heads: int) -> pl.DataFrame:
+    """Name the heads of each pair, given as numbers from 0 over all layers."""
+    numbers = (*np.divmod(first, heads), *np.divmod(other, heads))
+    return pl.DataFrame({name: part + 1 for name, part in zip(PAIR, numbers, strict=True)}).cast(PAIR)
+
+
+def merge_divergence(
+    shards: Iterable[pl.DataFrame], examples: Iterable[pl.DataFrame], encoded: Encoded, description: Description
+) -> pl.DataFrame:
+    """
+    Turn the sums of all shards into the table `clusters/divergence`.
+
+    Parameters
+    ----------
+    shards, examples
+        The tables of `count_divergence`, in the order of the shards.
+
+    Returns
+    -------
+    layer, head, other_layer, other_head, divergence: nats, the mean over all query tokens. Every head with every head,
+    so each pair twice and each head with itself, at 0.
+
+    Raises
+    ------
+    InputError
+        If the shards do not hold every example exactly once.
+    """
+    encoded.refuse_other_examples(pl.concat([table["example"] for table in examples]), "examples")
+    heads = description.layers * description.heads
+    steps = sum(shard["steps"].to_numpy() for shard in shards)
+    divergence = np.zeros((heads, heads))
+    divergence[np.triu_indices(heads, 1)] = steps / STEPS_PER_NAT / encoded.sizes().sum()
+    divergence += divergence.T
+    first, other = np.indices((heads, heads)).reshape(2, -1)
+    return _pairs(first, other, description.heads).with_columns(divergence=divergence.ravel())
