@@ -70,6 +70,8 @@ rule coreference:
         of_runs("coreference", "skipped.csv"),
         of_runs("coreference", *[f"coreference/{name}.csv" for name in ("heads", "distances", "mentions", "links")]),
         of_runs("coreference", *figures("figure_5_coreference", "coreference_heads", "coreference_distances")),
+
+
 rule clusters:
     input:
         of_runs("text", "clusters/divergence.csv", "clusters/map.csv", "clusters/tests.csv"),
