@@ -8,6 +8,7 @@ import pytest
 from checkpoints import REPOSITORY
 from test_demo_treebank import LEAVES, RELATIONS, UPOS
 
+from headscope.corpora.documents import read_documents
 from headscope.corpora.trees import read_trees
 
 DEMO = REPOSITORY / "config" / "demo" / "coreference.conllu"
@@ -80,13 +81,40 @@ def mentions():
 
 def kind(mention):
     upos = mention.head_row[3]
-    return {"PRON": "pronoun", "PROPN": "proper"}.get(upos, "nominal")
+    return {"PRON": "pronoun", "DET": "pronoun", "PROPN": "proper"}.get(upos, "nominal")
 
 
 def test_every_sentence_is_a_tree():
     trees, skipped = read_trees(DEMO)
     assert skipped.is_empty()
     assert trees.height == len(list(sentences()))
+
+
+def test_the_library_reads_the_mentions_that_these_few_lines_read(mentions):
+    documents, read, skipped = read_documents([DEMO])
+    assert skipped.is_empty()
+    name_of = dict(documents.select("example", "document").iter_rows())
+    found = Counter(
+        (
+            name_of[row["example"]],
+            row["chain"],
+            row["last"] - row["first"],
+            row["head"] - row["first"],
+            row["head_word"],
+        )
+        for row in read.iter_rows(named=True)
+    )
+    assert found == Counter(
+        (
+            mention.document,
+            mention.entity,
+            mention.last - mention.first,
+            mention.head - mention.first,
+            mention.head_row[1],
+        )
+        for mention in mentions
+    )
+    assert Counter(read["mention_type"]) == Counter(map(kind, mentions))
 
 
 def test_text_and_names_are_whole():
