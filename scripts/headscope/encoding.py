@@ -83,6 +83,21 @@ class Encoded(NamedTuple):
             )
         return row.row(0, named=True)
 
+    def refuse_other_tokens(self, described: Description):
+        """
+        Refuse to give these examples to a model with another tokenizer.
+
+        Raises
+        ------
+        InputError
+            If they were encoded for one.
+        """
+        if self.tokenizer != described.tokenizer:
+            raise InputError(
+                f"model {described.name}: expected examples in its own tokens ({described.tokenizer}), found those of "
+                f"another tokenizer ({self.tokenizer}); delete the folder encoded/ of this model and run again"
+            )
+
     def refuse_other_examples(self, found: pl.Series, unit: str):
         """
         Refuse shards that together do not hold every example exactly once.
