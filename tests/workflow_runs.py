@@ -11,6 +11,7 @@ import yaml
 from checkpoints import DEMO_TEXT, REPOSITORY
 
 TARGETS = {"total", "all", "surface", "syntax", "table_1", "figure_1", "figure_2", "figure_4", "figure_5"}
+TARGETS |= {"norms", "figure_sep"}
 PARTS = ("workflow", "scripts", "envs", "config")
 
 

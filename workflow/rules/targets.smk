@@ -9,6 +9,8 @@ localrules:
     figure_4,
     figure_5,
     table_1,
+    norms,
+    figure_sep,
 
 
 rule figure_1:
@@ -47,3 +49,15 @@ rule syntax:
         rules.table_1.input,
         of_runs("treebank", "skipped.csv", "syntax/heads.csv", "syntax/examples.csv"),
         of_runs("treebank", *figures("figure_5", "syntax_heads", "syntax_baseline")),
+
+
+rule figure_sep:
+    input:
+        of_runs("text", *figures("figure_sep")),
+
+
+rule norms:
+    input:
+        rules.figure_sep.input,
+        of_runs("text", "skipped.csv", "norms/layers.csv", "norms/heads.csv", "norms/shares.csv"),
+        of_runs("text", "norms/claims.csv", "norms/claims.html", "norms/claims.md"),

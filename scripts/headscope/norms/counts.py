@@ -70,6 +70,11 @@ def count_norms(
     return table_of_sums(parts, COUNTS, SUMS)
 
 
+def no_counts() -> pl.DataFrame:
+    """Return the table of no example, for a model whose norms cannot be computed."""
+    return table_of_sums([], COUNTS, SUMS)
+
+
 class _InFlight(NamedTuple):
     """Sums (example, layer, head, sum) that are being computed, and the counts (example, count) that go with them."""
 

@@ -7,9 +7,11 @@ import polars as pl
 
 from headscope.description import Description
 from headscope.encoding import Encoded
+from headscope.norms.architectures import why_not
 from headscope.norms.names import KEYS, MEASURES
 from headscope.statistics import mean_and_error
 
+PLACES = (("layer",), ("layer", "head"))
 Shards = Callable[[], Iterator[pl.DataFrame]]
 
 
@@ -34,34 +36,29 @@ def merge_norms(shards: Shards, encoded: Encoded, described: Description) -> tup
         `weight_share`, the attention that a query gives to keys of this kind, averaged over queries;
         `norm_share`, the share of these keys in the sum over all keys of `α_ij ‖f(x_j)‖`, averaged over queries;
         `value_norm`, `‖f(x_j)‖` averaged over the keys of this kind.
-        Null where the examples have no such token.
+        Null where the examples have no such token. Both tables are empty for an architecture whose norms cannot be
+        computed.
 
     Raises
     ------
     InputError
         If the shards do not hold every example exactly once.
     """
+    if why_not(described.architecture):
+        nothing = np.empty((0, len(MEASURES), len(KEYS)))
+        return tuple(_long(dict.fromkeys(places, np.empty(0)), nothing, nothing) for places in PLACES)
     found = [shard["example"].unique(maintain_order=True) for shard in shards()]
     encoded.refuse_other_examples(pl.concat(found) if found else pl.Series("example", [], pl.UInt32), "examples")
-    layers, heads = described.layers, described.heads
-    by_head = mean_and_error(lambda: (example_means(shard, layers) for shard in shards()))
-    by_layer = mean_and_error(lambda: (layer_means(example_means(shard, layers)) for shard in shards()))
-    layer, head = np.indices((layers, heads)).reshape(2, -1) + 1
+    by_head = mean_and_error(lambda: (example_means(shard, described) for shard in shards()))
+    by_layer = mean_and_error(lambda: (layer_means(example_means(shard, described)) for shard in shards()))
+    layer, head = np.indices((described.layers, described.heads)).reshape(2, -1) + 1
     return (
-        _long({"layer": np.arange(1, layers + 1)}, *by_layer[:2]),
+        _long({"layer": np.arange(1, described.layers + 1)}, *by_layer[:2]),
         _long({"layer": layer, "head": head}, *by_head[:2]),
     )
 
 
-def empty_tables() -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return both tables without rows, for a model whose norms cannot be computed."""
-    nothing = np.empty((0, len(MEASURES), len(KEYS)))
-    return tuple(
-        _long(dict.fromkeys(names, np.empty(0)), nothing, nothing) for names in (("layer",), ("layer", "head"))
-    )
-
-
-def example_means(sums: pl.DataFrame, layers: int) -> np.ndarray:
+def example_means(sums: pl.DataFrame, described: Description) -> np.ndarray:
     """
     Divide the sums of `count_norms` by what they run over.
 
@@ -83,7 +80,7 @@ def example_means(sums: pl.DataFrame, layers: int) -> np.ndarray:
     columns = [f"{what}_{key}" for what in ("weight", "norm", "value") for key in KEYS]
     means = sums.select(pl.col(column) / by[column] for column in columns).to_numpy()
     examples = sums["example"].n_unique()
-    return means.reshape(examples, layers, -1, len(MEASURES), len(KEYS))
+    return means.reshape(examples, described.layers, described.heads, len(MEASURES), len(KEYS))
 
 
 def layer_means(means: np.ndarray) -> np.ndarray:
