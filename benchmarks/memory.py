@@ -12,11 +12,12 @@ import torch
 from benchmarks.common import REPOSITORY, Row, encode_demo, load_demo_model
 from headscope.attention import extract_shard
 from headscope.corpora.trees import read_trees
-from headscope.encoding import encode_words, read_encoded, write_encoded
+from headscope.encoding import read_encoded, write_encoded
 from headscope.models import describe
 from headscope.store import Shard
 from headscope.surface import count_surface
 from headscope.syntax.scoring import count_syntax
+from headscope.tokenizing import encode_words
 
 
 def encode(folder, examples):

@@ -14,12 +14,13 @@ from benchmarks.common import REPOSITORY, SOURCE, Row, load_demo_model, paired_r
 from headscope import attention
 from headscope.attention import extract_shard
 from headscope.corpora.trees import read_trees
-from headscope.encoding import encode_words, read_encoded, write_encoded
+from headscope.encoding import read_encoded, write_encoded
 from headscope.models import describe
 from headscope.store import Shard
 from headscope.syntax.accuracy import Options, merge_syntax, read_scored
 from headscope.syntax.names import DIRECTIONS, SCHEMES
 from headscope.syntax.scoring import CLITICS, count_syntax
+from headscope.tokenizing import encode_words
 
 REAL = REPOSITORY.parent / "shared" / "data" / "ewt" / "en_ewt-ud-dev.conllu"
 DEMO = REPOSITORY / "config" / "demo" / "treebank.conllu"
@@ -75,7 +76,7 @@ def measure():
         def score():
             count_syntax(shard, encoded, trees).write_parquet(Path(folder) / "hits")
             scored = {scheme: read_scored([Path(folder) / "hits"], scheme, described, encoded) for scheme in SCHEMES}
-            return merge_syntax(scored, described, Options(resamples=1))[0]
+            return merge_syntax(scored, Options(resamples=1))[0]
 
         plain = looped(shard, trees)
         for row in score().filter(pl.col("relation") != "all").iter_rows(named=True):

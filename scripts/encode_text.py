@@ -3,10 +3,11 @@
 import polars as pl
 
 from headscope.description import Description
-from headscope.encoding import encode_pairs, within_limit, write_encoded
+from headscope.encoding import write_encoded
 from headscope.files import write_table
 from headscope.jobs import LOG, run
 from headscope.models import load_tokenizer, locate
+from headscope.tokenizing import encode_pairs, within_limit
 
 
 def main(description, pairs, encoded, skipped, checkpoint, allow_remote_code, max_tokens, segments):

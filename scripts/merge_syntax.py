@@ -13,7 +13,7 @@ def main(description, encoded, hits, heads, heads_csv, table1, table1_csv, every
     described = Description.read(description)
     examples = read_encoded(encoded)
     scored = {scheme: read_scored(hits, scheme, described, examples) for scheme in SCHEMES}
-    by_head, best = merge_syntax(scored, described, Options(every, tuple(offsets), resamples, seed))
+    by_head, best = merge_syntax(scored, Options(every, tuple(offsets), resamples, seed))
     write_table(by_head, heads, heads_csv)
     write_table(best, table1, table1_csv)
 

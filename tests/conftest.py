@@ -6,8 +6,9 @@ import pytest
 from checkpoints import DEMO_TEXT, save_bert, save_gpt2
 
 from headscope.corpora.text import read_pairs
-from headscope.encoding import encode_pairs, read_encoded, write_encoded
+from headscope.encoding import read_encoded, write_encoded
 from headscope.models import describe, load
+from headscope.tokenizing import encode_pairs
 
 
 @pytest.fixture(scope="session")

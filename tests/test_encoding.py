@@ -4,8 +4,9 @@ import pytest
 from checkpoints import byte_level
 
 from headscope.corpora.text import PAIRS
-from headscope.encoding import Kind, encode_pairs, read_encoded, shard_bounds, within_limit, write_encoded
+from headscope.encoding import Kind, read_encoded, shard_bounds, write_encoded
 from headscope.errors import InputError
+from headscope.tokenizing import encode_pairs, within_limit
 
 
 def pair(*sides):

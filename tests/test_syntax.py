@@ -8,6 +8,7 @@ from headscope.corpora.trees import TREES
 from headscope.description import Description, LayerView
 from headscope.encoding import ENCODED, Encoded, Kind
 from headscope.errors import InputError
+from headscope.hits import Hits
 from headscope.statistics import bootstrap_intervals
 from headscope.store import Maps
 from headscope.syntax.accuracy import Options, Scored, merge_syntax, read_scored
@@ -143,7 +144,7 @@ def score(trees, encoded, maps, tmp_path, shards=1, options=None):
         count_syntax(batches, encoded, trees).write_parquet(paths[-1])
     described = describe()
     scored = {scheme: read_scored(paths, scheme, described, encoded) for scheme in ("ud", "stanford")}
-    return merge_syntax(scored, described, options or Options(resamples=200))
+    return merge_syntax(scored, options or Options(resamples=200))
 
 
 def test_counts_are_those_of_the_definition(tmp_path):
@@ -184,11 +185,12 @@ def test_table1_has_the_best_head_of_each_relation_most_frequent_first(tmp_path)
 def one_relation(hits, offsets, layers=1, heads=1):
     """Dependents of `obj`, one a sentence, hit by the only head (dependent to head) or not."""
     bits = np.packbits(np.array([[hit, False] for hit in hits]), axis=1)
-    return Scored(np.arange(1, len(hits) + 1), np.array(["obj"] * len(hits)), np.array(offsets, float), bits)
+    found = Hits(np.arange(1, len(hits) + 1), bits, (2, 1, 1))
+    return Scored(found, np.array(["obj"] * len(hits)), np.array(offsets, float))
 
 
 def only_row(scored, **options):
-    _, table1 = merge_syntax({"ud": scored}, describe(1, 1), Options(**options))
+    _, table1 = merge_syntax({"ud": scored}, Options(**options))
     return table1.filter(relation="obj").row(0, named=True)
 
 
@@ -203,7 +205,7 @@ def test_the_baseline_is_the_best_fixed_offset_within_bounds():
 def test_the_held_out_head_is_chosen_on_the_other_half():
     """One direction right on even sentences, one on odd: each half chooses the one that fails the other."""
     bits = np.packbits([[number % 2 == 0, number % 2 == 1] for number in range(1, 11)], axis=1)
-    scored = Scored(np.arange(1, 11), np.array(["obj"] * 10), np.ones(10), bits)
+    scored = Scored(Hits(np.arange(1, 11), bits, (2, 1, 1)), np.array(["obj"] * 10), np.ones(10))
     row = only_row(scored)
     assert row["accuracy"] == 0.5
     assert row["held_out_accuracy"] == 0

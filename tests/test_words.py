@@ -7,9 +7,10 @@ import torch
 from checkpoints import byte_level
 
 from headscope.attention import attention_maps, extract_shard, fold_into_words
-from headscope.encoding import Kind, encode_words, read_encoded, special_tokens_around, write_encoded
+from headscope.encoding import Kind, read_encoded, write_encoded
 from headscope.errors import InputError
 from headscope.store import Shard
+from headscope.tokenizing import encode_words, special_tokens_around
 
 
 def sentences(*texts, spaces=None):
@@ -72,7 +73,7 @@ def test_a_word_without_tokens_and_a_long_sentence_are_skipped_by_name(bert):
 
 
 def test_a_treebank_of_which_nothing_is_left_is_refused(bert):
-    with pytest.raises(InputError, match=r"file:1: expected sentences whose words have tokens, found none among 1"):
+    with pytest.raises(InputError, match=r"file:1: expected texts whose words have tokens, found none among 1 "):
         encode_words(sentences("\u200b"), bert.tokenizer, 64)
 
 

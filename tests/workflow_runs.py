@@ -10,8 +10,11 @@ from pathlib import Path
 import yaml
 from checkpoints import DEMO_TEXT, REPOSITORY
 
-TARGETS = {"total", "all", "surface", "syntax", "table_1", "figure_1", "figure_2", "figure_4", "figure_5"}
-TARGETS |= {"norms", "figure_sep"}
+TARGETS = {
+    *("total", "all", "surface", "syntax", "coreference", "table_1", "table_2"),
+    *("figure_1", "figure_2", "figure_4", "figure_5"),
+    *("norms", "figure_sep"),
+}
 PARTS = ("workflow", "scripts", "envs", "config")
 
 

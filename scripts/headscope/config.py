@@ -4,6 +4,7 @@ import difflib
 import importlib.util
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
@@ -15,7 +16,9 @@ PACKAGE_PREFIX = "package:"
 FORMATS = {
     "text": ("paragraphs", "wikitext"),
     "treebank": ("conllu", "conllx", "word-head-label", "paragraphs", "words"),
+    "coreference": ("corefud", "conll2012", "paragraphs"),
 }
+MANY_FILES = {("coreference", "corefud"), ("coreference", "conll2012")}
 TEXT_TOKENS = 128
 SCHEMA = Path(__file__).resolve().parents[2] / "workflow" / "schemas" / "config.schema.yaml"
 
@@ -151,13 +154,38 @@ def _corpus_problems(corpus, base):
         yield "format", f"expected one of {allowed} for a {corpus['kind']}, found {corpus['format']!r}"
     elif corpus["url"] and not corpus["sha256"]:
         yield "url", "expected sha256 beside url, so that everyone reads the same file; found none"
-    elif corpus["path"] and not find_file(corpus["path"], base):
-        yield "path", f"there is no file {corpus['path']!r}, neither from {Path.cwd()} nor from {base}"
+    elif corpus["path"]:
+        found = find_files(corpus["path"], base)
+        if not found:
+            yield "path", f"there is no file {corpus['path']!r}, neither from {Path.cwd()} nor from {base}"
+        elif len(found) > 1 and (corpus["kind"], corpus["format"]) not in MANY_FILES:
+            yield "path", f"expected one file for this kind and format, found {len(found)} by {corpus['path']!r}"
 
 
-def find_file(path: str, base: Path) -> Path | None:
-    """Find a file of the config: from the working directory, else from the workflow's own folder."""
-    return next((place for place in (Path(path), base / path) if place.is_file()), None)
+def find_files(path: str, base: Path) -> dict[str, Path]:
+    """
+    Find the files of a corpus: from the working directory, else from the workflow's own folder.
+
+    Parameters
+    ----------
+    path
+        Of a file, of a folder (all files in it, hidden ones left out), or a pattern with `*`, `?` or `**`.
+
+    Returns
+    -------
+    In order, what each is called (the same on every machine as far as `path` is relative), and where it is.
+    """
+    for place in (Path(), base):
+        whole = place / path
+        matches = [whole] if whole.is_file() else whole.rglob("*") if whole.is_dir() else _matching(whole)
+        found = sorted(match for match in matches if match.is_file() and not match.name.startswith("."))
+        if found:
+            return {str(match if Path(path).is_absolute() else match.relative_to(place)): match for match in found}
+    return {}
+
+
+def _matching(pattern: Path) -> Iterator[Path]:
+    return Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor)))
 
 
 def _place(path: list, config_files) -> str:

@@ -2,7 +2,7 @@
 Attention maps: model and examples in, shards out.
 
     source --fetch_model, describe_model--> models/{model}/description.json
-    examples --encode_text or encode_words--> encoded/{model}/{corpus}/examples.parquet
+    examples --encode_text, encode_words or encode_documents--> encoded/{model}/{corpus}/examples.parquet
     both --extract_attention, one job a shard--> attention/{model}/{corpus}/{shard}.parquet
 """
 
@@ -105,6 +105,35 @@ rule encode_words:
         code=code_of("encode_words"),
     script:
         "../../scripts/encode_words.py"
+
+
+rule encode_documents:
+    """Turn the documents of {wildcards.corpus} into the tokens of {wildcards.model}, cut to its limit."""
+    input:
+        checkpoint_files,
+        description="models/{model}/description.json",
+        documents="examples/{corpus}/documents.parquet",
+        mentions="examples/{corpus}/mentions.parquet",
+    output:
+        encoded="encoded/{model}/{corpus}/examples.parquet",
+        skipped="encoded/{model}/{corpus}/skipped.parquet",
+    log:
+        "logs/encode_documents/{model}/{corpus}.log",
+    benchmark:
+        "logs/encode_documents/{model}/{corpus}.benchmark.tsv"
+    wildcard_constraints:
+        corpus=names_of("coreference"),
+    conda:
+        "../../envs/attend.yaml"
+    resources:
+        mem_mb=lambda wildcards, input, attempt: attempt * int(2000 + 30 * input.size_mb),
+    params:
+        checkpoint=checkpoint,
+        allow_remote_code=of_model("allow_remote_code"),
+        max_tokens=of_corpus("max_tokens"),
+        code=code_of("encode_documents"),
+    script:
+        "../../scripts/encode_documents.py"
 
 
 rule extract_attention:

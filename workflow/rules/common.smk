@@ -73,8 +73,13 @@ def of_corpus(key):
 
 def corpus_file(wildcards):
     """The corpus as the user has it, or as fetch_corpus stores it."""
+    return corpus_files(wildcards)[0]
+
+
+def corpus_files(wildcards):
+    """The files of a corpus that may have several."""
     path = CORPORA[wildcards.corpus]["path"]
-    return str(find_file(path, ROOT)) if path else f"downloads/corpora/{wildcards.corpus}"
+    return [str(file) for file in find_files(path, ROOT).values()] if path else [f"downloads/corpora/{wildcards.corpus}"]
 
 
 def corpus_name(wildcards):
@@ -83,9 +88,30 @@ def corpus_name(wildcards):
     return corpus["url"] or corpus["path"]
 
 
+def corpus_names(wildcards):
+    """A param: what each file of the corpus is called, in the order of `corpus_files`."""
+    corpus = CORPORA[wildcards.corpus]
+    return [corpus["url"]] if corpus["url"] else list(find_files(corpus["path"], ROOT))
+
+
 def parsed(corpus):
     """Whether this is a treebank whose trees Stanza makes."""
     return CORPORA[corpus]["kind"] == "treebank" and CORPORA[corpus]["format"] in ("paragraphs", "words")
+
+
+def resolved(corpus):
+    """Whether these are documents whose coreference Stanza resolves."""
+    return CORPORA[corpus]["kind"] == "coreference" and CORPORA[corpus]["format"] == "paragraphs"
+
+
+def document_files(wildcards):
+    """The documents with coreference as the user has them, or as Stanza makes them."""
+    return [f"resolved/{wildcards.corpus}/documents.conllu"] if resolved(wildcards.corpus) else corpus_files(wildcards)
+
+
+def document_names(wildcards):
+    """A param: what each of these files is called."""
+    return document_files(wildcards) if resolved(wildcards.corpus) else corpus_names(wildcards)
 
 
 def treebank_file(wildcards):
@@ -104,6 +130,7 @@ def skipped_files(wildcards):
     """What each stage passed over, in the order of the stages."""
     return [
         *([f"parsed/{wildcards.corpus}/skipped.parquet"] if parsed(wildcards.corpus) else []),
+        *([f"resolved/{wildcards.corpus}/skipped.parquet"] if resolved(wildcards.corpus) else []),
         f"examples/{wildcards.corpus}/skipped.parquet",
         f"encoded/{wildcards.model}/{wildcards.corpus}/skipped.parquet",
     ]

@@ -4,6 +4,7 @@ Corpora: file or address in, examples out.
     path or url --fetch_corpus--> downloads/corpora/{corpus}
     text --read_text--> examples/{corpus}/pairs.parquet
     treebank --read_treebank--> examples/{corpus}/trees.parquet
+    coreference --read_coreference--> examples/{corpus}/{documents,mentions}.parquet
     text --parse_dependencies (Stanza, models by fetch_stanza)--> parsed/{corpus}/trees.conllu --read_treebank
 """
 
@@ -72,6 +73,33 @@ rule read_treebank:
         code=code_of("read_treebank"),
     script:
         "../../scripts/read_treebank.py"
+
+
+rule read_coreference:
+    """Read the documents and mentions of {wildcards.corpus}."""
+    input:
+        corpus=document_files,
+    output:
+        documents="examples/{corpus}/documents.parquet",
+        mentions="examples/{corpus}/mentions.parquet",
+        skipped="examples/{corpus}/skipped.parquet",
+    log:
+        "logs/read_coreference/{corpus}.log",
+    benchmark:
+        "logs/read_coreference/{corpus}.benchmark.tsv"
+    wildcard_constraints:
+        corpus=names_of("coreference"),
+    conda:
+        "../../envs/analyse.yaml"
+    resources:
+        mem_mb=lambda wildcards, input, attempt: attempt * int(1000 + 20 * input.size_mb),
+    params:
+        names=document_names,
+        format=lambda wildcards: "corefud" if resolved(wildcards.corpus) else CORPORA[wildcards.corpus]["format"],
+        discontinuous=of_corpus("discontinuous"),
+        code=code_of("read_coreference"),
+    script:
+        "../../scripts/read_coreference.py"
 
 
 rule fetch_stanza:

@@ -4,11 +4,13 @@
 localrules:
     surface,
     syntax,
+    coreference,
     figure_1,
     figure_2,
     figure_4,
     figure_5,
     table_1,
+    table_2,
     norms,
     figure_sep,
 
@@ -31,11 +33,17 @@ rule figure_4:
 rule figure_5:
     input:
         of_runs("treebank", *figures("figure_5")),
+        of_runs("coreference", *figures("figure_5_coreference")),
 
 
 rule table_1:
     input:
         of_runs("treebank", "syntax/table1.csv", "syntax/table1.html", "syntax/table1.md"),
+
+
+rule table_2:
+    input:
+        of_runs("coreference", "coreference/table2.csv", "coreference/table2.html", "coreference/table2.md"),
 
 
 rule surface:
@@ -49,6 +57,14 @@ rule syntax:
         rules.table_1.input,
         of_runs("treebank", "skipped.csv", "syntax/heads.csv", "syntax/examples.csv"),
         of_runs("treebank", *figures("figure_5", "syntax_heads", "syntax_baseline")),
+
+
+rule coreference:
+    input:
+        rules.table_2.input,
+        of_runs("coreference", "skipped.csv"),
+        of_runs("coreference", *[f"coreference/{name}.csv" for name in ("heads", "distances", "mentions", "links")]),
+        of_runs("coreference", *figures("figure_5_coreference", "coreference_heads", "coreference_distances")),
 
 
 rule figure_sep:

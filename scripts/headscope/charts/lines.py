@@ -43,7 +43,7 @@ def lines(cells: pl.DataFrame, last_row: int, margin: float = 0, **encoding) -> 
     margin
         Room inside the panel for the words of either side, as a share of the lines' width; 0: they stand outside.
     encoding
-        Further channels of the lines, such as their colour and width.
+        Further channels of the lines, such as their colour and width; or others, such as a tooltip.
     """
     x, y = _axes(last_row, margin)
     return (
@@ -55,8 +55,7 @@ def lines(cells: pl.DataFrame, last_row: int, margin: float = 0, **encoding) -> 
             alt.X2("right:Q"),
             alt.Y2("key_row:Q"),
             strokeOpacity=alt.StrokeOpacity("darkness:Q", scale=None),
-            tooltip=TOOLTIP,
-            **encoding,
+            **{"tooltip": TOOLTIP} | encoding,
         )
     )
 
@@ -74,11 +73,11 @@ def words(table: pl.DataFrame, side: str, last_row: int, limit: int, margin: flo
     limit
         The longest a word may be in pixels; the end of a longer one becomes an ellipsis.
     mark
-        Further properties of the text, such as its colour.
+        Further properties of the text, such as its colour; or others, such as its size.
     """
     x, y = _axes(last_row, margin)
     away = {"left": {"align": "right", "dx": -4}, "right": {"align": "left", "dx": 4}}[side]
-    text = alt.Chart(table).mark_text(fontSize=10, limit=limit, **away, **mark)
+    text = alt.Chart(table).mark_text(**{"fontSize": 10, "limit": limit} | away | mark)
     return text.encode(x(side), y("query_row"), text="query_token:N")
 
 

@@ -21,3 +21,11 @@ PREDICTOR_NAMES = {
 CANDIDATES, TYPES = tuple(CANDIDATE_NAMES), tuple(TYPE_NAMES)
 DIRECTIONS, PREDICTORS = tuple(DIRECTION_NAMES), tuple(PREDICTOR_NAMES)
 BASELINES = ("nearest", "head_match", "rules")
+
+
+def predictor_name(row: dict) -> str:
+    """Return how a row of `coreference/table2` is called; the best head with its number and direction."""
+    name = PREDICTOR_NAMES[row["predictor"]]
+    if row["layer"] is None:
+        return name
+    return f"{name} {row['layer']}-{row['head']} ({DIRECTION_NAMES[row['direction']]})"

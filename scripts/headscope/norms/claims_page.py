@@ -16,9 +16,9 @@ COLUMNS = (
     Column("Supported", is_text=True),
 )
 NOTES = (
-    "Attention share: of a query's attention, the part that goes to {sep} (all of them together), averaged over "
-    "queries, heads and examples. Norm share: the same part of the sum over all keys of α‖f(x)‖, the norm of what a key "
-    "adds to the head's output (Kobayashi et al. 2020). Value norm: ‖f(x)‖ alone.",
+    "Attention share: of a query's attention, the part that goes to tokens of this kind, averaged over queries, heads "
+    "and examples. Norm share: the same part of the sum over all keys of α‖f(x)‖, the norm of what a key adds to the "
+    "head's output (Kobayashi et al. 2020). Value norm: ‖f(x)‖ alone.",
     "Intervals by bootstrap over examples. Supported: the whole interval is as expected; undecided: part of it is.",
     "Nothing is expected of the norm share and gradient in a layer that gives {sep} no more attention than its share "
     "of the tokens, nor of the middle one of an odd number of layers.",

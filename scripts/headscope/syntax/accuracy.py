@@ -4,7 +4,6 @@ From hits to numbers: accuracy of every head, and of the best of each relation w
 Source: Clark et al. 2019, Table 1; the interval and the held-out head are ours.
 """
 
-import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ import polars as pl
 
 from headscope.description import Description
 from headscope.encoding import Encoded
+from headscope.hits import Hits, counts_by_example, held_out_accuracy, read_hits, rows_of_heads
 from headscope.statistics import bootstrap_intervals
 from headscope.syntax.names import ALL, DIRECTIONS, PUNCTUATION
 
@@ -47,12 +47,11 @@ TABLE1 = pl.Schema(
 
 
 class Scored(NamedTuple):
-    """Dependents of one scheme: examples, relations and offsets, and bits (dependent, direction · layer · head)."""
+    """Dependents of one scheme: their hits, relations, and offsets to their heads (NaN for a root)."""
 
-    examples: np.ndarray
+    hits: Hits
     relations: np.ndarray
     offsets: np.ndarray
-    bits: np.ndarray
 
     def of(self, relation: str, every: str) -> "Scored":
         """Return the dependents that count in the row of a relation; `every` says what `all` is."""
@@ -62,18 +61,7 @@ class Scored(NamedTuple):
             chosen = np.ones(len(self.relations), dtype=bool)
         else:
             chosen = (self.relations != PUNCTUATION) & ~np.isnan(self.offsets)
-        return Scored(*(values[chosen] for values in self))
-
-    def correct(self, width: int) -> np.ndarray:
-        """Return how many dependents each head-direction hits, int64 (direction · layer · head,)."""
-        total = np.zeros(width, np.int64)
-        for start in range(0, len(self.bits), 4096):
-            total += np.unpackbits(self.bits[start : start + 4096], axis=1, count=width).sum(0, dtype=np.int64)
-        return total
-
-    def hits_of(self, column: int) -> np.ndarray:
-        """Return whether one head-direction hits each dependent, bool (dependent,)."""
-        return (self.bits[:, column // 8] >> (7 - column % 8)) & 1 == 1
+        return Scored(self.hits.where(chosen), self.relations[chosen], self.offsets[chosen])
 
 
 def read_scored(paths: Iterable, scheme: str, described: Description, encoded: Encoded) -> Scored:
@@ -85,12 +73,9 @@ def read_scored(paths: Iterable, scheme: str, described: Description, encoded: E
     InputError
         If the shards do not hold every example exactly once.
     """
-    table = pl.concat(pl.scan_parquet(path).filter(scheme=scheme) for path in paths).collect()
-    encoded.refuse_other_examples(table["example"].rle().struct.field("value"), "sentences")
-    width = len(DIRECTIONS) * described.layers * described.heads
-    bits = np.frombuffer(b"".join(table["hits"]), np.uint8).reshape(table.height, -(-width // 8))
+    table = read_hits(paths, encoded, "sentences", scheme=scheme)
     offsets = table["offset"].cast(pl.Float64).to_numpy()
-    return Scored(table["example"].to_numpy(), table["relation"].to_numpy().astype(str), offsets, bits)
+    return Scored(Hits.of(table, len(DIRECTIONS), described), table["relation"].to_numpy().astype(str), offsets)
 
 
 class Options(NamedTuple):
@@ -102,9 +87,7 @@ class Options(NamedTuple):
     seed: int = 0
 
 
-def merge_syntax(
-    scored: dict[str, Scored], described: Description, options: Options
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+def merge_syntax(scored: dict[str, Scored], options: Options) -> tuple[pl.DataFrame, pl.DataFrame]:
     """
     Turn bits into the tables `syntax/heads` and `syntax/table1`.
 
@@ -123,17 +106,18 @@ def merge_syntax(
         the accuracy of the head chosen on one half of the sentences and scored on the other (mean of both folds),
         and the best fixed offset with its accuracy.
     """
-    shape = (len(DIRECTIONS), described.layers, described.heads)
     by_head, table1 = [HEADS.to_frame()], []
     for scheme, whole in scored.items():
         parts = {relation: whole.of(relation, options.every) for relation in [ALL, *_by_count(whole)]}
-        parts = {relation: part for relation, part in parts.items() if len(part.examples)}
-        correct = {relation: part.correct(math.prod(shape)) for relation, part in parts.items()}
+        parts = {relation: part for relation, part in parts.items() if len(part.relations)}
+        correct = {relation: part.hits.correct() for relation, part in parts.items()}
         intervals = _intervals(whole, parts, correct, options)
         for relation, part in parts.items():
-            by_head.append(_head_rows(scheme, relation, correct[relation], len(part.examples), shape))
-            row = _best_row(part, correct[relation], shape, options)
-            table1.append({"scheme": scheme, "relation": relation, **row, **intervals[relation]})
+            named = {"scheme": scheme, "relation": relation}
+            total, shape = len(part.relations), part.hits.shape
+            by_head.append(rows_of_heads(HEADS, named, correct[relation], total, shape, DIRECTIONS))
+            best = _best_row(part, correct[relation], options)
+            table1.append({"scheme": scheme, "relation": relation, **best, **intervals[relation]})
     return pl.concat(by_head), pl.DataFrame(table1, TABLE1)
 
 
@@ -142,32 +126,17 @@ def _by_count(scored: Scored) -> list[str]:
     return [names[number] for number in np.lexsort((names, -counts))]
 
 
-def _head_rows(scheme, relation, correct, total, shape) -> pl.DataFrame:
-    direction, layer, head = np.indices(shape).reshape(3, -1)
-    columns = {
-        "scheme": [scheme] * len(correct),
-        "relation": [relation] * len(correct),
-        "layer": layer + 1,
-        "head": head + 1,
-        "direction": [DIRECTIONS[number] for number in direction],
-        "correct": correct,
-        "total": [total] * len(correct),
-        "accuracy": correct / total,
-    }
-    return pl.DataFrame(columns, HEADS)
-
-
-def _best_row(part, correct, shape, options) -> dict:
-    best = int(correct.argmax())
-    direction, layer, head = np.unravel_index(best, shape)
+def _best_row(part: Scored, correct: np.ndarray, options: Options) -> dict:
+    total = len(part.relations)
+    direction, layer, head = part.hits.named(int(correct.argmax()))
     offset, baseline = _best_offset(part.offsets, options.offsets)
     return {
-        "total": len(part.examples),
-        "layer": int(layer) + 1,
-        "head": int(head) + 1,
+        "total": total,
+        "layer": layer,
+        "head": head,
         "direction": DIRECTIONS[direction],
-        "accuracy": correct[best] / len(part.examples),
-        "held_out_accuracy": _held_out(part, math.prod(shape)),
+        "accuracy": correct.max() / total,
+        "held_out_accuracy": held_out_accuracy(part.hits),
         "baseline_offset": offset,
         "baseline_accuracy": baseline,
     }
@@ -175,25 +144,14 @@ def _best_row(part, correct, shape, options) -> dict:
 
 def _intervals(whole, parts, correct, options) -> dict[str, dict[str, float]]:
     """Of the best head of each relation; a sentence without the relation counts as one with nothing to count."""
-    sentences = np.unique(whole.examples)
+    sentences = np.unique(whole.hits.examples)
     counts = np.zeros((2, len(sentences), len(parts)))
     for column, (relation, part) in enumerate(parts.items()):
-        position = np.searchsorted(sentences, part.examples)
-        hits = part.hits_of(int(correct[relation].argmax()))
-        counts[0, :, column] = np.bincount(position, hits, len(sentences))
-        counts[1, :, column] = np.bincount(position, minlength=len(sentences))
+        hits = part.hits.of_head(int(correct[relation].argmax()))
+        counts[0, :, column] = counts_by_example(sentences, part.hits.examples, hits)
+        counts[1, :, column] = counts_by_example(sentences, part.hits.examples)
     low, high = bootstrap_intervals(*counts, options.resamples, options.seed)
     return {relation: {"ci_low": low[column], "ci_high": high[column]} for column, relation in enumerate(parts)}
-
-
-def _held_out(part: Scored, width: int) -> float | None:
-    """Choose on the sentences of even number, score on those of odd number, and the other way round."""
-    halves = [Scored(*(values[part.examples % 2 == parity] for values in part)) for parity in (0, 1)]
-    if not all(len(half.examples) for half in halves):
-        return None
-    counts = [half.correct(width) for half in halves]
-    scores = [counts[1 - fold][counts[fold].argmax()] / len(halves[1 - fold].examples) for fold in (0, 1)]
-    return float(np.mean(scores))
 
 
 def _best_offset(offsets: np.ndarray, bounds: tuple[int, int]) -> tuple[int, float]:

@@ -3,9 +3,10 @@
 import numpy as np
 import polars as pl
 
+from headscope.encoding import word_rows
 from headscope.errors import InputError
 from headscope.syntax.names import ALL, DIRECTIONS
-from headscope.syntax.scoring import WORDS, Gold, predicted_heads, tree_hits
+from headscope.syntax.scoring import Gold, predicted_heads, tree_hits
 
 EXAMPLES = pl.Schema(
     {
@@ -85,8 +86,8 @@ def shown_words(row: dict, rank: int, sentence: pl.DataFrame, kinds: list[int], 
     Columns as `EXAMPLES`. `of_relation`: the cell is of a dependent of the relation; `gold`: and of its head;
     `picked`: and the one that is scored; `hit`: its dependent counts as right.
     """
-    inside = [kind in WORDS for kind in kinds]
-    cells = weights[row["layer"] - 1, row["head"] - 1][inside][:, inside]
+    inside = word_rows(kinds)
+    cells = weights[row["layer"] - 1, row["head"] - 1][inside, inside]
     trees, direction = Gold.of(sentence, row["scheme"]), DIRECTIONS.index(row["direction"])
     picked = predicted_heads(cells[None, None, None])
     hits = tree_hits(picked, trees.heads[None], trees.possessors[None])[0, :, direction, 0, 0]

@@ -10,12 +10,11 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from headscope.encoding import Encoded, Kind
+from headscope.encoding import Encoded, word_rows
 from headscope.errors import InputError
 from headscope.store import Maps
 from headscope.syntax.names import DIRECTIONS, SCHEMES
 
-WORDS = frozenset((Kind.TEXT, Kind.PUNCTUATION))
 BLOCK_WEIGHTS = 2**19  # weights scored at once: some 10 MiB of work areas
 WORD_BITS = 16  # a map has at most 65,535 rows
 CLITICS = ("'s", "'", "’s", "’")
@@ -167,16 +166,15 @@ def _in_blocks(maps: Iterable[Maps]) -> Iterator[Maps]:
 
 
 def _words_of(examples, weights, kinds_of, lengths, row_of) -> slice:
-    """Where the words stand among the rows of these maps: after the special tokens before, before those after."""
+    """Where the words stand among the rows of these maps, which are of sentences of one length."""
     for example in examples.tolist():
-        is_word = [kind in WORDS for kind in kinds_of[example]]
-        first, words = is_word.index(True), sum(is_word)
-        if words != lengths[row_of[example]] or len(is_word) != weights.shape[-1] or not all(is_word[first:][:words]):
+        rows, expected = word_rows(kinds_of[example]), lengths[row_of[example]]
+        if rows.stop - rows.start != expected or len(kinds_of[example]) != weights.shape[-1]:
             raise InputError(
-                f"example {example}: expected maps of {lengths[row_of[example]]} words, found {words}; the shard was "
+                f"example {example}: expected maps of {expected} words, found {rows.stop - rows.start}; the shard was "
                 "made from another treebank: delete it and run again"
             )
-    return slice(first, first + words)
+    return rows
 
 
 def _hits_table(scheme, example, word, gold: Gold, packed: np.ndarray, seen: np.ndarray) -> pl.DataFrame:

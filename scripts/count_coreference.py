@@ -1,0 +1,22 @@
+"""Score every head on the documents of one shard: one bit per anaphor, candidate set and head-direction."""
+
+import polars as pl
+
+from headscope.coreference.scoring import count_coreference
+from headscope.description import Description
+from headscope.encoding import read_encoded
+from headscope.files import write_table
+from headscope.jobs import run
+from headscope.store import Shard
+
+
+def main(description, encoded, documents, mentions, attention, hits):
+    """Write one row per (candidates, document, anaphor)."""
+    described = Description.read(description)
+    examples = read_encoded(encoded)
+    maps = Shard(attention, model=described.weights, corpus=examples.corpus)
+    write_table(count_coreference(maps, examples, pl.read_parquet(documents), pl.read_parquet(mentions)), hits)
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,198 @@
+"""
+How often the strongest attention of a head joins a mention to an antecedent.
+
+Per anaphor, candidate set and head-direction one bit, packed: one table a shard. After Clark et al. 2019, section 4.3,
+whose code and candidates were never published; what is scored here is defined below.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from headscope.coreference.baselines import Entries, entries_of, predict
+from headscope.coreference.cut import cut_mentions
+from headscope.coreference.names import BASELINES, CANDIDATES, DIRECTIONS
+from headscope.encoding import Encoded, word_rows
+from headscope.errors import InputError
+from headscope.store import Maps
+
+HITS = pl.Schema(
+    {
+        "candidates": pl.String,
+        "example": pl.UInt32,
+        "mention": pl.UInt32,
+        "mention_type": pl.String,
+        "distance": pl.UInt32,
+        **dict.fromkeys(BASELINES, pl.Boolean),
+        "hits": pl.Binary,
+    }
+)
+"""
+`distance`: words from the nearest antecedent's head; `hits`: a bit per (direction, layer, head), in that order. A
+document without an anaphor has a row without a mention, so that none can be missing unseen.
+"""
+NOT_A_CANDIDATE = -1
+BLOCK_WEIGHTS = 2**20  # weights gathered at once: some 10 MiB of work areas
+_SIGNED = {2: np.int16, 4: np.int32}
+
+
+class Task(NamedTuple):
+    """
+    The anaphors of one document and what each may choose from; words count from 0.
+
+    An anaphor is a mention whose entity has a mention with an earlier head word. `heads` are the words that head a
+    mention, in order; `queries` the head words of the anaphors (anaphor,); `rows` the anaphors among the document's
+    mentions; `allowed[candidates]` the candidates (anaphor, word); `right[candidates]` those that count as right.
+    """
+
+    heads: np.ndarray
+    rows: np.ndarray
+    queries: np.ndarray
+    distances: np.ndarray
+    allowed: dict[str, np.ndarray]
+    right: dict[str, np.ndarray]
+
+    @classmethod
+    def of(cls, mentions: pl.DataFrame, words: int) -> "Task":
+        """
+        Find the anaphors among the mentions of one document of so many words.
+
+        Candidates are `mentions`: the head words of mentions before the anaphor's own head word; `all_mentions`: those
+        after it as well; `words`: every other word. Right is the head word of another mention of the entity, which for
+        `mentions` stands before it.
+        """
+        heads = mentions["head"].to_numpy().astype(np.int64) - 1
+        entities = mentions["entity"].to_numpy()
+        is_head = np.zeros(words, dtype=bool)
+        is_head[heads] = True
+        coreferent = np.zeros((len(heads), words), dtype=bool)
+        same_entity = entities[:, None] == entities
+        first, second = np.nonzero(same_entity)
+        coreferent[first, heads[second]] = True
+        position = np.arange(words)
+        is_earlier = position < heads[:, None]
+        rows = np.flatnonzero((coreferent & is_earlier).any(1))
+        queries, coreferent, is_earlier = heads[rows], coreferent[rows], is_earlier[rows]
+        is_other = position != queries[:, None]
+        distances = queries - np.where(coreferent & is_earlier, position, -1).max(1, initial=-1)
+        allowed = {
+            "mentions": is_head & is_earlier,
+            "words": is_other,
+            "all_mentions": is_head & is_other,
+        }
+        right = {
+            "mentions": coreferent & is_earlier,
+            "words": coreferent & is_other,
+            "all_mentions": coreferent & is_other,
+        }
+        return cls(np.flatnonzero(is_head), rows, queries, distances, allowed, right)
+
+
+def predicted_words(weights: np.ndarray, task: Task) -> dict[str, np.ndarray]:
+    """
+    Return the candidate that each head-direction picks for each anaphor: that with most attention, ties to the first.
+
+    Parameters
+    ----------
+    weights
+        Attention between the words of a document, without special tokens, float16 or float32 (layer, head, query,
+        key); not negative.
+
+    Returns
+    -------
+    Of each candidate set int64 (direction, layer · head, anaphor): the number of the word, from 0.
+    """
+    queries, row_of = np.unique(task.queries, return_inverse=True)
+    masks = {}
+    for name in ("mentions", "all_mentions"):
+        allowed = np.empty((len(queries), len(task.heads)), dtype=bool)
+        allowed[row_of] = task.allowed[name][:, task.heads]
+        masks[name] = np.where(allowed, 0, NOT_A_CANDIDATE)
+    # The bits of floats that are not negative are in their order, and those of a negative one below them all.
+    signed = _SIGNED[weights.itemsize]
+    maps = weights.view(signed).reshape(-1, *weights.shape[-2:])
+    picked = {name: np.empty((len(DIRECTIONS), len(maps), len(queries)), np.int64) for name in CANDIDATES}
+    step = max(1, BLOCK_WEIGHTS // (len(queries) * weights.shape[-1]))
+    for start in range(0, len(maps), step):
+        block = slice(start, start + step)
+        by_query = np.take(maps[block], queries, axis=1)
+        by_key = np.ascontiguousarray(np.take(maps[block], queries, axis=2).swapaxes(1, 2))
+        for direction, values in enumerate((by_query, by_key)):
+            between = np.take(values, task.heads, axis=2)
+            for name, mask in masks.items():
+                picked[name][direction, block] = task.heads[(between | mask.astype(signed)).argmax(2)]
+            values[:, np.arange(len(queries)), queries] = NOT_A_CANDIDATE
+            picked["words"][direction, block] = values.argmax(2)
+    return {name: words[..., row_of] for name, words in picked.items()}
+
+
+def count_coreference(
+    maps: Iterable[Maps], encoded: Encoded, documents: pl.DataFrame, mentions: pl.DataFrame
+) -> pl.DataFrame:
+    """
+    Score the documents of one shard.
+
+    Parameters
+    ----------
+    maps
+        Word-level maps of examples of `encoded`.
+    documents, mentions
+        As `headscope.corpora.documents.read_documents` returns them.
+
+    Returns
+    -------
+    Columns as `HITS`, one row per (candidate set, anaphor), whether each baseline is right among them.
+
+    Raises
+    ------
+    InputError
+        If maps and documents do not belong together.
+    """
+    kept, _ = cut_mentions(mentions, encoded)
+    mentions_of = {key[0]: part for key, part in kept.partition_by("example", as_dict=True).items()}
+    kinds_of = dict(encoded.table.select("example", "kinds").iter_rows())
+    document_of = {row["example"]: row for row in documents.iter_rows(named=True)}
+    tables, nothing = [HITS.to_frame()], mentions.clear()
+    for batch in maps:
+        for example, weights in zip(batch.examples.tolist(), batch.weights, strict=True):
+            if example not in kinds_of or example not in document_of:
+                raise InputError(f"example {example}: expected a document of this corpus, found none; extract it again")
+            words = word_rows(kinds_of[example])
+            if len(kinds_of[example]) != weights.shape[-1]:
+                raise InputError(
+                    f"example {example}: expected maps of {len(kinds_of[example])} rows, found {weights.shape[-1]}; "
+                    "the shard was made from other documents: delete it and run again"
+                )
+            of_example = mentions_of.get(example, nothing)
+            tables += _hits_of(weights[..., words, words], document_of[example], of_example)
+    return pl.concat(tables).sort(pl.col("candidates").cast(pl.Enum(CANDIDATES)), "example", "mention")
+
+
+def _hits_of(weights: np.ndarray, document: dict, mentions: pl.DataFrame) -> list[pl.DataFrame]:
+    size = weights.shape[-1]
+    task = Task.of(mentions, size)
+    if not len(task.rows):
+        nobody = {"candidates": CANDIDATES, "example": [document["example"]] * len(CANDIDATES)}
+        return [pl.concat([HITS.to_frame(), pl.DataFrame(nobody)], how="diagonal_relaxed").cast(HITS)]
+    picked = predicted_words(weights, task)
+    by_mention, by_word = entries_of(mentions, document, size)
+    anaphors = by_mention.take(task.rows)
+    either = Entries(*(np.concatenate(pair) for pair in zip(by_mention, by_word, strict=True)))
+    number = np.arange(len(task.rows))
+    of_anaphors = mentions[task.rows].select("example", "mention", "mention_type")
+    tables = []
+    for candidates in CANDIDATES:
+        right = task.right[candidates]
+        entries = either if candidates == "words" else by_mention
+        baselines = predict(anaphors, entries, task.allowed[candidates])
+        hits = np.packbits(right[number, picked[candidates]].reshape(-1, len(number)).T, axis=1)
+        columns = {
+            "distance": task.distances,
+            **{name: right[number, words] for name, words in baselines.items()},
+            "hits": [row.tobytes() for row in hits],
+        }
+        table = pl.concat([of_anaphors, pl.DataFrame(columns)], how="horizontal")
+        tables.append(table.select(pl.lit(candidates).alias("candidates"), pl.all()).cast(HITS))
+    return tables
