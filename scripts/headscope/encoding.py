@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from headscope.description import Description
 from headscope.errors import InputError
 from headscope.files import replacing
 
