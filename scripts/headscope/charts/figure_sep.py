@@ -23,7 +23,7 @@ from headscope.norms.names import ATTENTION, GRADIENT, NORM, TOKENS
 COLOURS = {"cls": BLUE, "sep": VERMILLION}
 PANELS = {
     ATTENTION: ("Attention", "Share of the attention α"),
-    NORM: ("Norm of what is added to the output", "Share of the norm α‖f(x)‖"),
+    NORM: ("Norm of what is added to the output", "Share of the norm α |f(x)|"),
     GRADIENT: ("Gradient of the loss", "Share of the gradient |∂L/∂α|"),
 }
 OF_HEADS = {"weight_share": ATTENTION, "norm_share": NORM}
@@ -106,10 +106,10 @@ def _panel(
     base = alt.Chart(means.filter(measure=measure)).encode(layer_axis(means, "x"), alt.Y("share:Q", **y), colour)
     layers = [
         base.mark_line(strokeWidth=2),
-        base.mark_rule(strokeWidth=2).encode(alt.Y("low:Q", **y), alt.Y2("high:Q")),
-        base.mark_point(filled=True, size=60, opacity=1).encode(
+        base.mark_point(filled=True, size=40, opacity=1).encode(
             shape, tooltip=[alt.Tooltip("layer:Q", title="Layer"), *tooltip]
         ),
+        base.mark_rule(strokeWidth=2).encode(alt.Y("low:Q", **y), alt.Y2("high:Q")),
     ]
     of_heads = points.filter(measure=measure)
     if len(of_heads):

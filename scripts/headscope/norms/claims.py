@@ -1,4 +1,4 @@
-"""The two claims about [SEP] as tested rows: the table `norms/claims`."""
+"""What is said of attention to [SEP] and [CLS], as tested rows: the table `norms/claims`."""
 
 from typing import NamedTuple
 
@@ -43,7 +43,7 @@ def sep_claims(
     shards: Shards, described: Description, gradients: pl.DataFrame | None, resamples: int, seed: int
 ) -> pl.DataFrame:
     """
-    Test what the literature says of [SEP] on this model and corpus.
+    Test what the literature says of attention to [SEP] on this model and corpus.
 
     Parameters
     ----------
@@ -73,44 +73,51 @@ def sep_claims(
         more than its share of the tokens; elsewhere nothing is expected.
         `value_norm_by_attention`: Spearman's correlation over all heads of the weight share of [SEP] and its value
         norm. Below 0.
-        `relative_value_norm_by_attention`: the same with the value norm of [SEP] ÷ that of tokens that are neither
-        special nor punctuation, since the norms of unlike layers have unlike scales. Below 0.
-        `gradient_to_other`: mean gradient magnitude of entries whose key is [SEP] ÷ that of those other tokens. Below
+        `relative_value_norm_by_attention`: the same with the value norm of [SEP] ÷ that of the key kind `other`, since
+        the norms of unlike layers have unlike scales. Below 0.
+        `gradient_to_other`: mean gradient magnitude of entries whose key is [SEP] ÷ that of the key kind `other`. Below
         1 where [SEP] gets much attention.
         `gradient_by_attention`: Spearman's correlation over layers of the weight share of [SEP] and
         `gradient_to_other`. Below 0. In both, gradients are drawn from normal distributions of the table's means and
         standard errors, each by itself, for the table does not hold examples.
+    cls_is_no_op, the same of [CLS] (Kobayashi et al. 2020, section 4), on which some models rest as others do on [SEP]
     """
     if why_not(described.architecture):
         return pl.DataFrame(schema=COLUMNS)
     means = [example_means(shard, described) for shard in shards()]
-    by_layer = np.concatenate([layer_means(part)[..., [WEIGHT, WEIGHT, NORM], [CLS, SEP, SEP]] for part in means])
-    if np.isnan(by_layer).all((0, 1)).any():
+    by_layer = np.concatenate([layer_means(part)[..., [WEIGHT, NORM], :] for part in means])
+    if np.isnan(by_layer[..., [CLS, SEP]]).all((0, 1)).any():
         return pl.DataFrame(schema=COLUMNS)
-    by_head = np.concatenate([part[..., [WEIGHT, VALUE, VALUE], [SEP, SEP, OTHER]] for part in means])
-    by_head = by_head.reshape(len(by_head), -1, 3)
-    cls, sep, norm = np.moveaxis(_drawn_means(by_layer, resamples, seed), -1, 0)
-    head_weight, head_value, head_other = np.moveaxis(_drawn_means(by_head, resamples, seed), -1, 0)
-    layer = np.arange(described.layers)
+    by_head = np.concatenate([part[..., [WEIGHT, VALUE], :] for part in means])
+    by_head = by_head.reshape(len(by_head), -1, *by_head.shape[-2:])
+    weight, norm = np.moveaxis(_drawn_means(by_layer, resamples, seed), -2, 0)  # (1 + resample, layer, key) each
+    head_weight, head_value = np.moveaxis(_drawn_means(by_head, resamples, seed), -2, 0)
+    gradient = _drawn_gradients(gradients, resamples, seed)
     numbers = np.concatenate(token_numbers(shards))
-    where_much = ["below 1" if much else None for much in sep[0] > (numbers[:, 1 + SEP] / numbers[:, 0]).mean()]
-    first, second = "cls_then_sep", "sep_is_no_op"
+    token_share = (numbers[:, 1:] / numbers[:, :1]).mean(0)
+
+    difference = weight[..., SEP] - weight[..., CLS]
+    by_place = _correlation(np.arange(described.layers), difference)
     tests = [
-        _Test(first, "sep_minus_cls", sep - cls, _by_half(described.layers)),
-        _Test(first, "sep_minus_cls_by_layer", _correlation(layer, sep - cls), "above 0"),
-        _Test(second, "norm_to_attention", norm / sep, where_much),
-        _Test(second, "value_norm_by_attention", _correlation(head_weight, head_value), "below 0"),
-        _Test(
-            second, "relative_value_norm_by_attention", _correlation(head_weight, head_value / head_other), ["below 0"]
-        ),
+        _Test("cls_then_sep", "sep_minus_cls", difference, _by_half(described.layers)),
+        _Test("cls_then_sep", "sep_minus_cls_by_layer", by_place, "above 0"),
     ]
-    if gradients is not None and not gradients.is_empty():
-        drawn = _drawn_gradients(gradients, resamples, seed)
-        ratio = drawn[..., SEP] / drawn[..., OTHER]
+    for claim, key in (("sep_is_no_op", SEP), ("cls_is_no_op", CLS)):
+        share, value, other = weight[..., key], head_value[..., key], head_value[..., OTHER]
+        where_much = ["below 1" if much else None for much in share[0] > token_share[key]]
+        ranks = _correlation(head_weight[..., key], value)
+        relative_ranks = _correlation(head_weight[..., key], value / other)
         tests += [
-            _Test(second, "gradient_to_other", ratio, where_much),
-            _Test(second, "gradient_by_attention", _correlation(sep, ratio), "below 0"),
+            _Test(claim, "norm_to_attention", norm[..., key] / share, where_much),
+            _Test(claim, "value_norm_by_attention", ranks, "below 0"),
+            _Test(claim, "relative_value_norm_by_attention", relative_ranks, "below 0"),
         ]
+        if gradient is not None:
+            ratio = gradient[..., key] / gradient[..., OTHER]
+            tests += [
+                _Test(claim, "gradient_to_other", ratio, where_much),
+                _Test(claim, "gradient_by_attention", _correlation(share, ratio), "below 0"),
+            ]
     rows = [row for test in tests for row in _rows(test)]
     return pl.DataFrame(rows, COLUMNS, orient="row").fill_nan(None)
 
@@ -121,8 +128,10 @@ def _drawn_means(values: np.ndarray, resamples: int, seed: int) -> np.ndarray:
     return np.concatenate([mean[None], resampled_means(values, resamples, seed)])
 
 
-def _drawn_gradients(gradients: pl.DataFrame, resamples: int, seed: int) -> np.ndarray:
-    """Mean magnitudes, then draws around them: (1 + resample, layer, kind)."""
+def _drawn_gradients(gradients: pl.DataFrame | None, resamples: int, seed: int) -> np.ndarray | None:
+    """Mean magnitudes, then draws around them: (1 + resample, layer, kind); None where there are none."""
+    if gradients is None or gradients.is_empty():
+        return None
     mean, error = magnitudes(gradients)
     noise = np.random.default_rng(seed).standard_normal((resamples, *mean.shape))
     return np.concatenate([mean[None], mean + error * noise])
