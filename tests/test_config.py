@@ -5,7 +5,7 @@ import pytest
 import yaml
 from checkpoints import REPOSITORY
 
-from headscope.config import complete, find_file, read_schema, reference
+from headscope.config import complete, find_files, read_schema, reference
 from headscope.errors import InputError
 
 DEMO = REPOSITORY / "config" / "config.yaml"
@@ -29,6 +29,7 @@ def test_a_short_config_gets_every_default(config):
         "corpora": [
             {"name": "demo", "kind": "text", "path": "config/demo/text.txt", "shards": 2},
             {"name": "demo-treebank", "kind": "treebank", "path": "config/demo/treebank.conllu", "shards": 1},
+            {"name": "demo-coreference", "kind": "coreference", "path": "config/demo/coreference.conllu", "shards": 1},
         ],
     }
     assert complete(short, base=REPOSITORY) == complete(config, base=REPOSITORY)
@@ -64,7 +65,7 @@ def test_the_users_config_is_left_as_it_was(config):
         ("corpora", "path", None, "corpora[0].name: expected either path or url, found neither"),
         ("corpora", "url", "https://example.org/x", "corpora[0].name: expected either path or url, found both"),
         ("corpora", "sha256", "abc", "corpora[0].sha256: found 'abc'"),
-        ("corpora", "kind", "txt", "corpora[0].kind: expected one of text, treebank, found 'txt'"),
+        ("corpora", "kind", "txt", "corpora[0].kind: expected one of text, treebank, coreference, found 'txt'"),
         (
             "corpora",
             "format",
@@ -72,7 +73,7 @@ def test_the_users_config_is_left_as_it_was(config):
             "corpora[0].format: expected one of paragraphs, wikitext for a text, found 'conllu'",
         ),
         ("corpora", "max_bad_trees", 2, "corpora[0].max_bad_trees: expected 1 or less, found 2"),
-        ("corpora", "language", "../en", "corpora[0].language: found '../en'; Of a treebank that Stanza parses"),
+        ("corpora", "language", "../en", "corpora[0].language: found '../en'; Of a corpus that Stanza annotates"),
         ("corpora", "max_tokens", "128", "corpora[0].max_tokens: expected integer or null, found '128'"),
         ("corpora", "shards", 0, "corpora[0].shards: expected 1 or more, found 0"),
         ("corpora", "models", ["other"], "corpora[0].models: unknown model other; the models are minilm"),
@@ -141,10 +142,35 @@ def test_packages_are_not_looked_for_where_each_rule_has_its_environment(config)
 def test_a_corpus_is_found_from_the_working_directory_first(config, tmp_path, monkeypatch):
     path = config["corpora"][0]["path"]
     monkeypatch.chdir(tmp_path)
-    assert find_file(path, REPOSITORY) == REPOSITORY / path
+    assert find_files(path, REPOSITORY) == {path: REPOSITORY / path}
     (tmp_path / path).parent.mkdir(parents=True)
     (tmp_path / path).write_text("mine")
-    assert find_file(path, REPOSITORY) == Path(path)
+    assert find_files(path, REPOSITORY) == {path: Path(path)}
+
+
+def test_a_folder_or_a_pattern_names_its_files_in_order(tmp_path, monkeypatch):
+    for name in ("novels/b.conll", "novels/a.conll", "novels/.hidden", "novels/deep/c.gold", "other.conll"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("#")
+    monkeypatch.chdir(tmp_path)
+    assert list(find_files("novels", REPOSITORY)) == ["novels/a.conll", "novels/b.conll", "novels/deep/c.gold"]
+    assert list(find_files("**/*.conll", REPOSITORY)) == ["novels/a.conll", "novels/b.conll", "other.conll"]
+    assert list(find_files(str(tmp_path / "novels" / "?.conll"), REPOSITORY)) == [
+        str(tmp_path / "novels" / "a.conll"),
+        str(tmp_path / "novels" / "b.conll"),
+    ]
+    assert find_files("novels/*.txt", REPOSITORY) == {}
+
+
+def test_only_formats_of_documents_take_many_files(config, tmp_path, monkeypatch):
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("#")
+    monkeypatch.chdir(tmp_path)
+    config["corpora"] = [{"name": "many", "kind": "coreference", "format": "conll2012", "path": "?"}]
+    assert complete(config, base=REPOSITORY)["corpora"][0]["path"] == "?"
+    config["corpora"] = [{"name": "many", "kind": "coreference", "format": "paragraphs", "path": "?"}]
+    with pytest.raises(InputError, match=r"path: expected one file for this kind and format, found 2 by '\?'"):
+        complete(config, base=REPOSITORY)
 
 
 def test_the_paper_config_is_valid():

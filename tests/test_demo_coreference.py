@@ -243,13 +243,13 @@ def test_it_is_rich_in_every_kind_of_mention(mentions):
     )
     counts["document"] = len({mention.document for mention in mentions})
     wanted = {
-        "document": 14,
-        "entity": 250,
-        "pronoun": 250,
-        "proper": 60,
-        "nominal": 250,
-        "nested": 150,
-        "singleton": 150,
-        "across sentences": 60,
+        "document": 28,
+        "entity": 550,
+        "pronoun": 500,
+        "proper": 130,
+        "nominal": 580,
+        "nested": 320,
+        "singleton": 350,
+        "across sentences": 130,
     }
     assert {name: counts[name] for name in wanted if counts[name] < wanted[name]} == {}

@@ -137,7 +137,9 @@ def shown_passage(
         "antecedent": task.right[CANDIDATES][anaphor, key],
         "picked": picked[anaphor] == key,
     }
-    entity_of = {row["head"]: row["entity"] for row in inside.sort("mention", descending=True).iter_rows(named=True)}
+    # A word may head mentions of several entities; shown is the one that has most mentions in the passage.
+    by_size = inside.with_columns(size=pl.len().over("entity")).sort("size", "mention", descending=[False, True])
+    entity_of = dict(by_size.select("head", "entity").iter_rows())
     numbers = range(1, words + 1)
     passage = {
         "word": numbers,
