@@ -20,7 +20,7 @@ NOTES = (
     "and examples. Norm share: the same part of the sum over all keys of α‖f(x)‖, the norm of what a key adds to the "
     "head's output (Kobayashi et al. 2020). Value norm: ‖f(x)‖ alone.",
     "Intervals by bootstrap over examples. Supported: the whole interval is as expected; undecided: part of it is.",
-    "Much attention: more than the token's share of all tokens, which it would get if all got alike. Nothing is expected "
+    "Much attention: more than the token's share of all tokens, which it would get if all got alike. Nothing is said "
     "of norm share and gradient in other layers, nor of the difference in the middle one of an odd number of layers.",
     "Others: tokens that are not {cls}, {sep}, full stop or comma.",
 )

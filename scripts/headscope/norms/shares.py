@@ -29,8 +29,8 @@ def key_shares(layers: pl.DataFrame, gradients: pl.DataFrame | None, shards: Sha
     `gradient` is `c_k g_k / Σ c g` over the kinds, with g the mean magnitude over entries of a kind and c the mean
     number of its keys in an example, so that it too is a share of a sum over keys; its standard error is that of first
     order with the kinds taken as independent, for the table does not hold examples. `tokens`, without layer, is the
-    share that a kind has of the tokens, and so of whatever all keys get alike. Null where the examples have no such
-    token.
+    share that a kind has of the tokens, and so of whatever all keys get alike; the other shares are null where the
+    examples have no such token.
     """
     parts = [
         layers.select(measure=pl.lit(name), layer="layer", key="key", share=column, share_se=f"{column}_se")
