@@ -12,7 +12,8 @@ from hub import Hub
 from workflow_runs import copy_workflow, planned, snakemake, tiny_config, write_inputs
 
 RESULTS = "results/tiny/few"
-ALL_JOBS = {
+NORMS_JOBS = {"count_norms": 2, "merge_norms": 1, "compare_sep": 1, "render_claims": 1, "draw_figure_sep": 1}
+SURFACE_JOBS = {
     "read_text": 1,
     "describe_model": 1,
     "encode_text": 1,
@@ -25,6 +26,8 @@ ALL_JOBS = {
     "draw_figure_2": 1,
     "draw_figure_4": 1,
 }
+ALL_JOBS = SURFACE_JOBS | NORMS_JOBS
+OF_MAPS = SURFACE_JOBS.keys() - {"read_text", "describe_model", "encode_text", "list_skipped"}
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +78,31 @@ def test_one_command_makes_every_table_and_figure(finished):
     assert heads.null_count().sum_horizontal().item() == 0
 
 
+def test_norms_come_without_maps_on_disk_and_have_a_page(finished):
+    for name in ("layers", "heads", "shares", "claims"):
+        assert (finished / RESULTS / "norms" / f"{name}.csv").stat().st_size
+    layers = pl.read_parquet(finished / RESULTS / "norms" / "layers.parquet")
+    assert layers.columns[:4] == ["layer", "key", "weight_share", "weight_share_se"]
+    assert layers.shape == (3 * 4, 8)
+    assert layers.null_count().sum_horizontal().item() == 0
+    claims = pl.read_parquet(finished / RESULTS / "norms" / "claims.parquet")
+    assert claims["claim"].unique(maintain_order=True).to_list() == ["cls_then_sep", "sep_is_no_op", "cls_is_no_op"]
+    for ending in ("html", "md"):
+        assert (finished / RESULTS / "norms" / f"claims.{ending}").stat().st_size
+    for ending in ("html", "svg", "png"):
+        assert (finished / RESULTS / "figures" / f"figure_sep.{ending}").stat().st_size
+
+
+def test_the_formula_of_norms_redoes_norms_and_nothing_else(edited, finished):
+    edited("scripts/headscope/norms/counts.py", "writes = total > 0", "writes = total > 1e-30")
+    assert planned(finished) == NORMS_JOBS
+
+
+def test_the_seed_of_the_claims_tests_them_again(edited, finished):
+    edited("tiny.yaml", "models:", "norms: {seed: 1}\nmodels:")
+    assert planned(finished) == {name: 1 for name in ("compare_sep", "render_claims", "draw_figure_sep")}
+
+
 def test_nothing_vanishes_silently(finished):
     """Six, five and two paragraphs: six pairs and one left over."""
     skipped = pl.read_csv(finished / RESULTS / "skipped.csv")
@@ -119,7 +147,7 @@ def test_the_entropy_formula_redoes_the_counts_of_every_shard_but_no_extraction(
 
 def test_a_change_of_the_shard_format_redoes_what_writes_and_reads_it(edited, finished):
     edited("scripts/headscope/store.py", "ROW_GROUP_BYTES = 16", "ROW_GROUP_BYTES = 32")
-    assert set(planned(finished)) == set(ALL_JOBS) - {"read_text", "describe_model", "encode_text", "list_skipped"}
+    assert set(planned(finished)) == OF_MAPS
 
 
 def test_one_config_key_redoes_its_dependants(edited, finished):
@@ -130,14 +158,17 @@ def test_one_config_key_redoes_its_dependants(edited, finished):
 
 
 def test_how_a_job_runs_redoes_nothing(finished):
-    resources = ["extract_attention:device=cpu", "extract_attention:budget_mb=1"]
+    rules = ("extract_attention", "count_norms")
+    resources = [f"{rule}:{resource}" for rule in rules for resource in ("device=cpu", "budget_mb=1")]
     assert planned(finished, "--set-resources", *resources, "--set-threads", "extract_attention=1") == {}
 
 
 def test_shards_and_batches_change_no_byte_of_a_table(finished, fresh):
     (fresh / "tiny.yaml").write_text((finished / "tiny.yaml").read_text().replace("shards: 2", "shards: 3"))
-    tables = [f"{RESULTS}/surface/{table}.csv" for table in ("heads", "uniform")]
-    run = snakemake(fresh, *tables, "--set-resources", "extract_attention:budget_mb=0.1")
+    names = ("surface/heads", "surface/uniform", "norms/layers", "norms/heads", "norms/claims")
+    tables = [f"{RESULTS}/{name}.csv" for name in names]
+    budgets = ["extract_attention:budget_mb=0.1", "count_norms:budget_mb=0.1"]
+    run = snakemake(fresh, *tables, "--set-resources", *budgets)
     assert run.returncode == 0, run.stdout
     for table in tables:
         assert (fresh / table).read_bytes() == (finished / table).read_bytes()
@@ -147,10 +178,12 @@ def test_shards_and_batches_change_no_byte_of_a_table(finished, fresh):
     ("target", "left_out"),
     [
         ("all", set()),
-        ("surface", set()),
-        ("figure_1", {"draw_figure_2", "draw_figure_4", "list_skipped"}),
-        ("figure_2", {"draw_figure_1", "draw_figure_4", "list_skipped", "choose_maps"}),
-        ("figure_4", {"draw_figure_1", "draw_figure_2", "list_skipped", "choose_maps"}),
+        ("surface", {*NORMS_JOBS}),
+        ("figure_1", {"draw_figure_2", "draw_figure_4", "list_skipped", *NORMS_JOBS}),
+        ("figure_2", {"draw_figure_1", "draw_figure_4", "list_skipped", "choose_maps", *NORMS_JOBS}),
+        ("figure_4", {"draw_figure_1", "draw_figure_2", "list_skipped", "choose_maps", *NORMS_JOBS}),
+        ("norms", OF_MAPS),
+        ("figure_sep", {*OF_MAPS, "list_skipped", "render_claims"}),
     ],
 )
 def test_each_target_works_from_nothing(fresh, target, left_out):
@@ -196,6 +229,10 @@ def test_a_causal_model_without_special_tokens_goes_all_the_way(tmp_path, tmp_pa
     assert heads["to_next"].to_list() == [0] * heads.height
     uniform = pl.read_parquet(folder / RESULTS / "surface" / "uniform.parquet")
     assert uniform["entropy"][0] < math.log(64) - 0.5, "a query sees the keys before it, not all"
+    refusal = "found GPT2Model; its norms are left out"
+    assert refusal in run.stdout
+    assert refusal in (folder / RESULTS / "norms" / "claims.md").read_text("utf-8")
+    assert pl.read_parquet(folder / RESULTS / "norms" / "layers.parquet").is_empty()
 
 
 @pytest.fixture

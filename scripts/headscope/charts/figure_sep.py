@@ -47,22 +47,19 @@ def figure_sep(
     run = what_was_run(described.name, corpus, pl.DataFrame({"examples": [examples], "tokens": [tokens]}))
     title = f"Is attention to {names['sep']} a no-op?"
     means, points = _named(shares, names), _named(_of_heads(heads), names)
-    if means.is_empty():
+    measures = [measure for measure in PANELS if measure in means["measure"]]
+    if not measures:
         reason = why_not(described.architecture) or f"The examples have no {names['sep']} and no {names['cls']}."
         return titled(alt.hconcat(notice(reason)), title, run)
     highest = min(1, math.ceil(10 * max(means["share"].max(), points["share"].max() or 0)) / 10)
-    drawn = [
-        _panel(measure, means, points, list(names.values()), highest)
-        for measure in PANELS
-        if measure in means["measure"]
-    ]
+    drawn = [_panel(measure, means, points, list(names.values()), highest) for measure in measures]
     return titled(
         alt.hconcat(*drawn, spacing=36),
         title,
         run,
         "Each line is the mean of its layer, with its standard error over examples; each faint point is a head.",
         "Dashed: the share that they would have if all tokens got alike.",
-        *([] if GRADIENT in means["measure"] else [NO_GRADIENTS]),
+        *([] if GRADIENT in measures else [NO_GRADIENTS]),
     )
 
 
