@@ -1,4 +1,7 @@
-"""Peak memory of extraction and of counting, at ten times the examples; each stage in a process of its own."""
+"""
+Peak memory of extraction and of counting, each stage in a process of its own: at ten times the examples, and of long
+documents through a model of 12 layers and 12 heads.
+"""
 
 import resource
 import subprocess
@@ -8,12 +11,15 @@ from pathlib import Path
 
 import polars as pl
 import torch
+import transformers
 
 from benchmarks.common import REPOSITORY, Row, encode_demo, load_demo_model
 from headscope.attention import extract_shard
+from headscope.coreference.scoring import count_coreference
+from headscope.corpora.documents import read_documents
 from headscope.corpora.trees import read_trees
 from headscope.encoding import read_encoded, write_encoded
-from headscope.models import describe
+from headscope.models import describe, load
 from headscope.store import Shard
 from headscope.surface import count_surface
 from headscope.syntax.scoring import count_syntax
@@ -49,7 +55,36 @@ def score(folder, _):
     count_syntax(Shard(folder / "shard"), read_encoded(folder / "examples.parquet"), trees)
 
 
-STAGES = {stage.__name__: stage for stage in (encode, encode_trees, extract, count, score)}
+def encode_documents(folder, examples):
+    """Documents of 512 tokens, several of the demo's in a row each, and a model of BERT-base's shape to read them."""
+    demo = load_demo_model()
+    shape = transformers.BertConfig(vocab_size=len(demo.tokenizer))
+    transformers.BertModel(shape).save_pretrained(folder / "model")
+    demo.tokenizer.save_pretrained(folder / "model")
+    first, *others = (REPOSITORY / "config" / "demo" / "coreference.conllu").read_text("utf-8").split("# newdoc")
+    joined = ["# part".join(others[start : start + 6]) for start in range(0, len(others), 6)]
+    (folder / "long.conllu").write_text(first + "".join(f"# newdoc{text}" for text in joined), "utf-8")
+    documents, mentions, _ = read_documents([folder / "long.conllu"])
+    documents.write_parquet(folder / "documents.parquet")
+    mentions.write_parquet(folder / "mentions.parquet")
+    encoded, _ = encode_words(documents.head(examples), demo.tokenizer, 512, cut=True)
+    write_encoded(encoded, folder / "examples.parquet", describe(demo, "minilm", "demo", None).tokenizer)
+
+
+def extract_documents(folder, _):
+    model, encoded = load(folder / "model", "large"), read_encoded(folder / "examples.parquet")
+    extract_shard(model, describe(model, "large", "random", None), encoded, folder / "shard")
+
+
+def score_documents(folder, _):
+    tables = [pl.read_parquet(folder / f"{name}.parquet") for name in ("documents", "mentions")]
+    count_coreference(Shard(folder / "shard"), read_encoded(folder / "examples.parquet"), *tables)
+
+
+STAGES = {
+    stage.__name__: stage
+    for stage in (encode, encode_trees, encode_documents, extract, extract_documents, count, score, score_documents)
+}
 MEASURED = {
     ("encode", "extract"): ("extraction", "segments", 60, "at most 1.1×"),
     ("encode", "extract", "count"): ("surface counts", "segments", 60, "at most 1.1×"),
@@ -82,7 +117,18 @@ def measure():
         few, many = peaks
         result = f"{many / few:.2f}× ({few:.0f} MiB at {examples} {unit}, {many:.0f} MiB at {10 * examples})"
         rows.append(Row(f"peak memory of {name} at ten times the {unit}", result, bound))
-    return rows
+    return rows + measure_documents()
+
+
+def measure_documents(examples=4):
+    with tempfile.TemporaryDirectory() as folder:
+        _, *peaks = [
+            peak(stage, folder, examples) for stage in ("encode_documents", "extract_documents", "score_documents")
+        ]
+    return [
+        Row(f"peak memory of {name} documents of 512 tokens, 12 × 12 heads", f"{found:.0f} MiB", "at most 3 GB")
+        for name, found in zip(("extracting", "scoring"), peaks, strict=True)
+    ]
 
 
 if __name__ == "__main__":

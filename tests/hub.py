@@ -16,6 +16,10 @@ class Hub(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         path = self.path.partition("?")[0]
+        if path in ("/api/models/org/tiny", "/api/models/org/tiny/revision/main"):
+            about = json.dumps({"id": "org/tiny", "sha": self.REVISION}).encode()
+            self._answer(about, {"Content-Type": "application/json"})
+            return
         if path == f"/api/models/org/tiny/tree/{self.REVISION}":
             files = [file for file in self._folder.iterdir() if file.is_file()]
             listed = [

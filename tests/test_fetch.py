@@ -98,3 +98,37 @@ def test_a_network_that_does_not_answer_is_named(tmp_path):
     with pytest.raises(InputError, match=r"language en, package default: .*found: .*127.0.0.1.*and the network"):
         fetch_stanza("en", "default", tmp_path / "models", tmp_path / "models.json", download)
     assert not (tmp_path / "models.json").exists()
+
+
+@pytest.fixture
+def with_coreference(address, stanza_download, tmp_path):
+    """The same with a coreference model that Stanza recommends for `xx`."""
+    listed = tmp_path / "served" / f"resources_{stanza.__resources_version__}.json"
+    resources = json.loads(listed.read_text("utf-8"))
+    resources["xx"]["coref"] = {"large": {"md5": hashlib.md5(b"coref").hexdigest(), "dependencies": []}}
+    resources["xx"]["packages"]["default"]["optional"] = {"coref": "large"}
+    listed.write_text(json.dumps(resources), "utf-8")
+    (tmp_path / "served" / "xx" / "coref").mkdir()
+    (tmp_path / "served" / "xx" / "coref" / "large.pt").write_bytes(b"coref")
+    return stanza_download
+
+
+def test_a_coreference_model_that_stanza_does_not_have_is_refused(with_coreference, tmp_path):
+    with pytest.raises(InputError, match=r"language xx: expected a coref model 'small', .*found none"):
+        fetch_stanza("xx", "default", tmp_path / "models", tmp_path / "models.json", with_coreference, "small")
+    assert not (tmp_path / "models.json").exists()
+
+
+def test_a_transformer_that_the_hub_does_not_give_is_named(with_coreference, tmp_path):
+    asked = []
+
+    def transformer_of(model):
+        asked.append(model.relative_to(tmp_path))
+        return "org/none"
+
+    with pytest.raises(InputError, match="model org/none at its newest revision: expected it on the Hugging Face hub"):
+        fetch_stanza(
+            "xx", "default", tmp_path / "models", tmp_path / "models.json", with_coreference, "default", transformer_of
+        )
+    assert [str(model) for model in asked] == ["models/xx/coref/large.pt"]
+    assert not (tmp_path / "models.json").exists()

@@ -23,8 +23,8 @@ def heads_of(sentence):
         # a coordination is headed by the conjunct before the conjunction, and an enumeration by its first
         ("John/NNP/(TOP(NP* and/CC/* Mary/NNP/*))", [0, 1, 1]),
         ("A/NN/(TOP(NP(NP*) ,/,/* B/NN/(NP*) and/CC/* C/NN/(NP*)))", [0, 1, 1, 1, 1]),
-        # a possessive is headed by its clitic, the phrase around it by the noun
-        ("the/DT/(TOP(NP(NP* cat/NN/* 's/POS/*) tail/NN/*))", [3, 3, 4, 0]),
+        # a possessive is headed by its noun, not by the clitic as in Collins' own rule
+        ("the/DT/(TOP(NP(NP* cat/NN/* 's/POS/*) tail/NN/*))", [2, 4, 2, 0]),
         ("(/-LRB-/(TOP(NP* more/JJR/(QP* than/IN/* two/CD/*) )/-RRB-/*))", [3, 3, 0, 3, 3]),
         ("has/VBZ/(TOP(S(VP* gone/VBN/(VP* to/TO/(PP* him/PRP/(NP*))))))", [0, 1, 2, 3]),
         ("Mr./NNP/(TOP(NP-SBJ=1* Lee/NNP/*))", [2, 0]),
@@ -57,3 +57,13 @@ def test_the_head_of_a_span_hangs_outside_of_it():
     assert head_of_span([1, 2], heads, [False] * 5) == 1  # both hang outside: the left one
     assert head_of_span([1, 2], heads, [True, False, False, False, False]) == 2
     assert head_of_span([1, 2], [NO_HEAD, 1], [False] * 2) is None
+
+
+def test_a_part_of_a_flat_noun_phrase_is_headed_by_its_last_noun():
+    heads = heads_of("Tampa/NNP/(TOP(NP* Bay/NNP/* ,/,/* Rays/NNPS/*))")
+    assert heads == [4, 4, 4, 0]
+    tags = ["NNP", "NNP", ",", "NNPS"]
+    assert head_of_span([1, 2], heads, [False] * 4, tags) == 2
+    assert head_of_span([1, 2, 3], heads, [False] * 4, tags) == 2
+    pair = heads_of("Jenna/NNP/(TOP(NP* and/CC/* Julien/NNP/* Podcast/NNP/*))")
+    assert head_of_span([1, 2, 3], pair, [False] * 4, ["NNP", "CC", "NNP", "NNP"]) == 1

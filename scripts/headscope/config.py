@@ -20,6 +20,7 @@ FORMATS = {
 }
 MANY_FILES = {("coreference", "corefud"), ("coreference", "conll2012")}
 TEXT_TOKENS = 128
+SENTENCE_WORDS = {"treebank": 100, "coreference": 250}
 SCHEMA = Path(__file__).resolve().parents[2] / "workflow" / "schemas" / "config.schema.yaml"
 
 
@@ -51,6 +52,7 @@ def complete(config: dict, config_files=(), base: Path = Path(), packages_here: 
             corpus["format"] = corpus["format"] or FORMATS[corpus["kind"]][0]
             if corpus["kind"] == "text":
                 corpus["max_tokens"] = corpus["max_tokens"] or TEXT_TOKENS
+            corpus["max_words"] = corpus["max_words"] or SENTENCE_WORDS.get(corpus["kind"])
         problems = list(_contradictions(config, base, packages_here))
     if problems:
         lines = [f"{_place(path, config_files)}: {message}" for path, message in problems]

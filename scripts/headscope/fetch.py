@@ -6,7 +6,7 @@ from pathlib import Path
 
 from headscope.errors import InputError
 from headscope.files import replacing
-from headscope.stanza_models import PROCESSORS, find_models
+from headscope.stanza_models import COREFERENCE, PROCESSORS, TRANSFORMERS, find_models
 
 CHECKPOINT_FILES = ("*.json", "*.txt", "*.model", "*.safetensors")
 PICKLED_FILES = ("*.bin",)
@@ -51,52 +51,90 @@ def fetch_checkpoint(source, revision, folder, files, allow_pickle=False, allow_
     InputError
         If the hub does not answer or has no such model or revision.
     """
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError
-
     patterns = CHECKPOINT_FILES + (PICKLED_FILES if allow_pickle else ()) + (CODE_FILES if allow_remote_code else ())
-    try:
-        snapshot_download(source, revision=revision, local_dir=folder, allow_patterns=list(patterns))
-    except (HfHubHTTPError, OSError, ValueError) as error:
-        raise InputError(
-            f"model {source} at {revision}: expected it on the Hugging Face hub, found: {str(error).splitlines()[0]}; "
-            "check id, revision and network, and HF_TOKEN if it is gated"
-        ) from error
+    _download_checkpoint(source, revision, folder, patterns)
     _list_files(folder, files, source=source, revision=revision)
 
 
-def fetch_stanza(language, package, folder, listed, download):
+def fetch_stanza(language, package, folder, listed, download, coref_package=None, transformer_of=None):
     """
     Download the models of a Stanza parser into `folder` and list them, with their SHA-256, in the JSON file `listed`.
 
-    What is there already and right is not downloaded again.
+    With a coreference model comes the transformer that it was trained on top of, as `transformers/NAME`, so that the
+    folder is all that a machine without a network needs. What is there already and right is not downloaded again.
 
     Parameters
     ----------
     language, package
         As Stanza calls them, for example `en` and `default`.
     folder
-        Where they go, for `headscope.corpora.parsing.load_parser`.
+        Where they go, for `load_parser` of `headscope.corpora.parsing` and `load_resolver` of its neighbour.
     listed
         The list: written last, so where it is the folder is whole.
     download
         `stanza.download`. Handed in, so that only who fetches a parser needs Stanza.
+    coref_package
+        A coreference model, such as `udcoref_xlm-roberta-lora` or `default`; none if not given.
+    transformer_of
+        `headscope.corpora.resolving.transformer_of`. Handed in, likewise.
 
     Raises
     ------
     InputError
-        If the network does not answer or there is no such language or package.
+        If the network does not answer or there is no such language, package or transformer.
     """
+    others = {COREFERENCE: coref_package} if coref_package else {}
+    packages = {**dict.fromkeys(PROCESSORS, package), **others}
     try:
-        download(language, model_dir=str(folder), package=package, processors=",".join(PROCESSORS))
+        download(language, model_dir=str(folder), package=packages, processors=[*packages])
     except (OSError, ValueError) as error:
         cause = next(iter(str(error).splitlines()), type(error).__name__)
         raise InputError(
             f"Stanza models of language {language}, package {package}: expected them to download, found: {cause}; "
             "check both names in Stanza's list of models, and the network"
         ) from error
-    find_models(folder, language, package)
-    _list_files(folder, listed, language=language, package=package)
+    found = find_models(folder, language, package, others)
+    origin = {"language": language, "package": package}
+    if coref_package:
+        model = Path(folder) / found.language / COREFERENCE / f"{found.processors[COREFERENCE]}.pt"
+        transformer = transformer_of(model)
+        revision = _fetch_transformer(transformer, Path(folder) / TRANSFORMERS / transformer)
+        origin |= {"coref_package": coref_package, "transformer": transformer, "revision": revision}
+    _list_files(folder, listed, **origin)
+
+
+def _fetch_transformer(name, folder):
+    """Download the newest revision and say which it is; pickled weights only where there are no others."""
+    from huggingface_hub import resolve_revision
+    from huggingface_hub.errors import HfHubHTTPError, RevisionResolutionError
+
+    try:
+        revision = resolve_revision(name).resolved
+    except (HfHubHTTPError, RevisionResolutionError, OSError, ValueError) as error:
+        raise _not_on_the_hub(name, "its newest revision", error) from error
+    _download_checkpoint(name, revision, folder, CHECKPOINT_FILES)
+    if not any(folder.glob("*.safetensors")):
+        _download_checkpoint(name, revision, folder, PICKLED_FILES)
+    if not any([*folder.glob("*.safetensors"), *folder.glob("*.bin")]):
+        raise InputError(f"model {name} at {revision}: expected weights, found none; choose another coreference model")
+    return revision
+
+
+def _download_checkpoint(source, revision, folder, patterns):
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError
+
+    try:
+        snapshot_download(source, revision=revision, local_dir=folder, allow_patterns=list(patterns))
+    except (HfHubHTTPError, OSError, ValueError) as error:
+        raise _not_on_the_hub(source, revision, error) from error
+
+
+def _not_on_the_hub(source, revision, error):
+    return InputError(
+        f"model {source} at {revision}: expected it on the Hugging Face hub, found: {str(error).splitlines()[0]}; "
+        "check id, revision and network, and HF_TOKEN if it is gated"
+    )
 
 
 def _list_files(folder, listed, **origin):

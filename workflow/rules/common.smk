@@ -79,7 +79,9 @@ def corpus_file(wildcards):
 def corpus_files(wildcards):
     """The files of a corpus that may have several."""
     path = CORPORA[wildcards.corpus]["path"]
-    return [str(file) for file in find_files(path, ROOT).values()] if path else [f"downloads/corpora/{wildcards.corpus}"]
+    return (
+        [str(file) for file in find_files(path, ROOT).values()] if path else [f"downloads/corpora/{wildcards.corpus}"]
+    )
 
 
 def corpus_name(wildcards):
@@ -122,8 +124,9 @@ def treebank_file(wildcards):
 def stanza_files(wildcards):
     """The list of fetched models; a folder of the user's own is taken as it is."""
     corpus = CORPORA[wildcards.corpus]
+    packages = corpus["package"] + (f"+{corpus['coref_package']}" if corpus["kind"] == "coreference" else "")
     folder = config["stanza"]["models"]
-    return f"{folder}/{corpus['language']}.{corpus['package']}.json" if folder == "downloads/stanza" else []
+    return f"{folder}/{corpus['language']}.{packages}.json" if folder == "downloads/stanza" else []
 
 
 def skipped_files(wildcards):

@@ -5,7 +5,6 @@ Corpora: file or address in, examples out.
     text --read_text--> examples/{corpus}/pairs.parquet
     treebank --read_treebank--> examples/{corpus}/trees.parquet
     coreference --read_coreference--> examples/{corpus}/{documents,mentions}.parquet
-    text --parse_dependencies (Stanza, models by fetch_stanza)--> parsed/{corpus}/trees.conllu --read_treebank
 """
 
 
@@ -100,53 +99,3 @@ rule read_coreference:
         code=code_of("read_coreference"),
     script:
         "../../scripts/read_coreference.py"
-
-
-rule fetch_stanza:
-    """Download Stanza's models {wildcards.package} of {wildcards.language}."""
-    output:
-        listed="downloads/stanza/{language}.{package}.json",
-    log:
-        "logs/fetch_stanza/{language}.{package}.log",
-    wildcard_constraints:
-        language="[a-z-]+",
-    conda:
-        "../../envs/parse.yaml"
-    params:
-        language="{language}",
-        package="{package}",
-        folder=lambda wildcards, output: os.path.dirname(output.listed),
-    script:
-        "../../scripts/fetch_stanza.py"
-
-
-rule parse_dependencies:
-    """Parse {wildcards.corpus} with Stanza."""
-    input:
-        stanza_files,
-        text=corpus_file,
-    output:
-        conllu="parsed/{corpus}/trees.conllu",
-        skipped="parsed/{corpus}/skipped.parquet",
-    log:
-        "logs/parse_dependencies/{corpus}.log",
-    benchmark:
-        "logs/parse_dependencies/{corpus}.benchmark.tsv"
-    wildcard_constraints:
-        corpus=names_of("treebank"),
-    conda:
-        "../../envs/parse.yaml"
-    threads: 8
-    resources:
-        mem_mb=lambda wildcards, attempt: attempt * 6000,
-        device="auto",
-    params:
-        models=config["stanza"]["models"],
-        language=of_corpus("language"),
-        package=of_corpus("package"),
-        format=of_corpus("format"),
-        max_words=of_corpus("max_words"),
-        name=corpus_name,
-        code=code_of("parse_dependencies"),
-    script:
-        "../../scripts/parse_dependencies.py"

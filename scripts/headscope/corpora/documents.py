@@ -174,7 +174,8 @@ def _head(document: Document, mention: Mention) -> tuple[int, str]:
     if mention.gold:
         among = sorted(mention.gold)
         return head_of_span(among, document.heads, is_punctuation) or among[-1], "gold"
-    head = head_of_span(mention.words, document.heads, is_punctuation)
+    tags = document.xpos if document.head_rule == "collins" else None
+    head = head_of_span(mention.words, document.heads, is_punctuation, tags)
     return (head, document.head_rule) if head else (mention.words[-1], "last")
 
 

@@ -8,7 +8,7 @@ from headscope.corpora.conllu import NO_HEAD
 BIT = re.compile(r"\(([^()*\s]+)|(\*)|(\))")
 NO_PARSE = {"-", "_", "*", ""}
 LEFT, RIGHT = 1, -1
-NOUNS = {"NN", "NNP", "NNPS", "NNS", "NX", "POS", "JJR"}
+NOUNS = {"NN", "NNP", "NNPS", "NNS", "NX", "JJR"}
 # Collins 1999, appendix A: where the search starts, and the labels it looks for, the first one first.
 RULES = {
     "ADJP": (LEFT, "NNS QP NN $ ADVP JJ VBN VBG ADJP JJR NP JJS DT FW RBR RBS SBAR RB"),
@@ -35,7 +35,8 @@ RULES = {
     "WHNP": (LEFT, "WDT WP WP$ WHADJP WHPP WHNP"),
     "WHPP": (RIGHT, "IN TO FW"),
 }
-# For noun phrases: sets of labels, each searched from its side.
+# For noun phrases: sets of labels, each searched from its side. Collins has a possessive clitic (POS) head its phrase;
+# here the noun before it does, for that is what a mention like "the club 's" is about.
 NOUN_PHRASE = (
     (RIGHT, NOUNS),
     (LEFT, {"NP"}),
@@ -44,7 +45,7 @@ NOUN_PHRASE = (
     (RIGHT, {"JJ", "JJS", "RB", "QP"}),
 )
 NOUN_PHRASES = {"NP", "NX"}
-PUNCTUATION = {",", ":", ".", "``", "''", "-LRB-", "-RRB-", "HYPH"}
+NEVER_HEADS = {",", ":", ".", "``", "''", "-LRB-", "-RRB-", "HYPH", "POS"}
 
 
 class _Phrase(NamedTuple):
@@ -54,7 +55,7 @@ class _Phrase(NamedTuple):
     head: int
 
 
-def head_of_span(words: list[int], heads: list[int], is_punctuation: list[bool]) -> int | None:
+def head_of_span(words: list[int], heads: list[int], is_punctuation: list[bool], tags=None) -> int | None:
     """
     Return the head word of a mention.
 
@@ -66,15 +67,22 @@ def head_of_span(words: list[int], heads: list[int], is_punctuation: list[bool])
         The head of each word of the document, from 1; 0 for a root, `NO_HEAD` where there is no tree.
     is_punctuation
         Of each word of the document.
+    tags
+        The Penn tag of each word where the heads are Collins': several words of a flat noun phrase may then hang
+        outside of a mention that is only a part of it.
 
     Returns
     -------
-    The word whose head lies outside the mention; of several the leftmost that is not punctuation. None without a tree.
+    The word whose head lies outside the mention. Of several the leftmost that is not punctuation; with `tags`, the one
+    that would head a noun phrase of them. None without a tree.
     """
     inside = set(words)
     tops = [word for word in words if heads[word - 1] not in inside]
     if not tops or any(heads[word - 1] == NO_HEAD for word in words):
         return None
+    if tags is not None:
+        tops = [word for word in tops if tags[word - 1] not in NEVER_HEADS] or tops
+        return tops[_head_child("NP", [tags[word - 1] for word in tops])]
     return next((word for word in tops if not is_punctuation[word - 1]), tops[0])
 
 
@@ -123,7 +131,7 @@ def collins_heads(bits: list[str], tags: list[str]) -> list[int] | None:
 def _joined(label: str, children: list[_Phrase], heads: list[int]) -> _Phrase:
     """Make the heads of its children depend on the phrase's head."""
     label = re.split(r"[-=|]", label)[0] or label
-    worded = [child for child in children if child.label not in PUNCTUATION] or children
+    worded = [child for child in children if child.label not in NEVER_HEADS] or children
     head = worded[_head_child(label, [child.label for child in worded])].head
     for child in children:
         if child.head != head:
@@ -148,11 +156,8 @@ def _first_by_rule(label: str, children: list[str]) -> int:
 
 
 def _noun_phrase_head(children: list[str]) -> int:
-    last = len(children) - 1
-    if children[last] == "POS":
-        return last
     for side, wanted in NOUN_PHRASE:
         for child in range(len(children))[::side]:
             if children[child] in wanted:
                 return child
-    return last
+    return len(children) - 1

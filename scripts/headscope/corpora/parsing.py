@@ -7,10 +7,10 @@ reaches the network.
 
 import pickle
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import polars as pl
 import stanza
@@ -20,14 +20,16 @@ from headscope.corpora import SKIPPED
 from headscope.devices import pick_device
 from headscope.errors import InputError
 from headscope.files import numbered_lines, replacing
-from headscope.stanza_models import find_models
+from headscope.stanza_models import Models, find_models
 
 CHARACTERS_AT_ONCE = 30_000  # some 5,000 words, which is what Stanza's tagger and parser take as a batch
 SPLITTING, PARSING = "tokenize,mwt", "pos,lemma,depparse"
+UNSEEN = "no word in it that Stanza can see"
 
 _BLANK_TO_STANZA = re.compile(r"[\s\u0080-\u009f]+")
 _BREAK = re.compile(r"[^\S\u00a0\u2007\u202f]+")  # whitespace but for the no-break spaces
 _TOO_LONG = "<UNK>"  # what Stanza writes instead of a token longer than its tokenizer takes
+_Item = TypeVar("_Item")
 
 
 class Line(NamedTuple):
@@ -56,11 +58,15 @@ class Parser:
     def parse(self, sentences: list[Sentence]):
         """Give the words of these sentences their tags, lemmas, heads and relations."""
         if sentences:
-            batch = Document([])
-            batch.sentences = sentences
-            batch.num_tokens = sum(len(sentence.tokens) for sentence in sentences)
-            batch.num_words = sum(len(sentence.words) for sentence in sentences)
-            self.pipeline.process(batch, processors=PARSING)
+            self.process(sentences, PARSING)
+
+    def process(self, sentences: list[Sentence], processors: str) -> Document:
+        """Run processors over these sentences as one document."""
+        document = Document([])
+        document.sentences = sentences
+        document.num_tokens = sum(len(sentence.tokens) for sentence in sentences)
+        document.num_words = sum(len(sentence.words) for sentence in sentences)
+        return self.pipeline.process(document, processors=processors)
 
 
 def load_parser(
@@ -85,27 +91,52 @@ def load_parser(
     InputError
         If the device is not here, if a model is missing, or if Stanza cannot load it.
     """
-    place = pick_device(device)
     found = find_models(models, language, package)
     pretokenized = format == "words"
     processors = {name: model for name, model in found.processors.items() if not (pretokenized and name == "mwt")}
+    found = found._replace(processors=processors)
+    return Parser(load_pipeline(models, found, package, device, tokenize_pretokenized=pretokenized), format)
+
+
+def load_pipeline(models, found: Models, package: str, device: str, **options) -> stanza.Pipeline:
+    """
+    Load these processors, without the network.
+
+    Parameters
+    ----------
+    models
+        The folder they lie in.
+    found
+        What `find_models` found there.
+    package
+        What to call them in a message.
+    device
+        `auto`, `cpu` or `cuda`.
+    options
+        Further ones of `stanza.Pipeline`.
+
+    Raises
+    ------
+    InputError
+        If the device is not here or Stanza cannot load a file.
+    """
+    place = pick_device(device)
     try:
-        pipeline = stanza.Pipeline(
+        return stanza.Pipeline(
             lang=found.language,
             dir=str(models),
             package=None,
-            processors=processors,
-            tokenize_pretokenized=pretokenized,
+            processors=found.processors,
             download_method=None,
             device=str(place),
             logging_level="WARN",
+            **options,
         )
-    except (OSError, ValueError, KeyError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
         raise InputError(
-            f"Stanza models in {models}, language {language}, package {package}: expected files that Stanza "
+            f"Stanza models in {models}, language {found.language}, package {package}: expected files that Stanza "
             f"{stanza.__version__} can load, found: {' '.join(str(error).split())[:400]}; fetch them again"
         ) from error
-    return Parser(pipeline, format)
 
 
 def read_lines(path, shown_as=None) -> Iterator[Line]:
@@ -122,6 +153,19 @@ def read_lines(path, shown_as=None) -> Iterator[Line]:
         if text.strip():
             yield Line(number, text, opens_document)
         opens_document = not text.strip()
+
+
+def in_batches(items: Iterable[_Item], characters: Callable[[_Item], int]) -> Iterator[list[_Item]]:
+    """Gather items, in order, until they have as many characters as Stanza takes at once."""
+    batch, size = [], 0
+    for item in items:
+        batch.append(item)
+        size += characters(item)
+        if size >= CHARACTERS_AT_ONCE:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def parse_file(path, conllu, parser: Parser, max_words: int, shown_as=None, done=None) -> tuple[int, pl.DataFrame]:
@@ -162,15 +206,15 @@ def parse_file(path, conllu, parser: Parser, max_words: int, shown_as=None, done
     shown_as = shown_as or str(path)
     count, skipped, document_is_open = 0, [], False
     with replacing(conllu) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as written:
-        for lines in _batches(read_lines(path, shown_as)):
+        for lines in in_batches(read_lines(path, shown_as), lambda line: len(line.text)):
             split = parser.split(lines)
-            reasons = [[_reason_to_skip(sentence, max_words) for sentence in sentences] for sentences in split]
+            reasons = [[reason_to_skip(sentence, max_words) for sentence in sentences] for sentences in split]
             parser.parse([s for s, reason in zip(chain(*split), chain(*reasons), strict=True) if not reason])
             for line, sentences, why in zip(lines, split, reasons, strict=True):
                 document_is_open = document_is_open and not line.opens_document
                 where = f"{shown_as}:{line.number}"
                 if not sentences:
-                    skipped.append((None, where, "no word in it that Stanza can see"))
+                    skipped.append((None, where, UNSEEN))
                 for n, (sentence, reason) in enumerate(zip(sentences, why, strict=True), start=1):
                     if reason:
                         skipped.append((None, where, f"sentence {n} of the line: {reason}"))
@@ -182,19 +226,38 @@ def parse_file(path, conllu, parser: Parser, max_words: int, shown_as=None, done
             if done:
                 done(len(lines))
         if not count:
-            raise InputError(
-                f"{shown_as}: expected sentences of at most {max_words} words, found none and {len(skipped)} that had "
-                f"to be skipped{f' (first: {skipped[0][1]}, {skipped[0][2]})' if skipped else ''}; check the file, "
-                "its format and max_words"
-            )
+            raise nothing_left(shown_as, f"sentences of at most {max_words} words", skipped)
     return count, pl.DataFrame(skipped, SKIPPED, orient="row")
 
 
-def to_conllu(sentence: Sentence, sent_id: str, ends_line: bool = True) -> str:
+def reason_to_skip(sentence: Sentence, max_words: int) -> str | None:
+    """Why this sentence cannot be parsed, or nothing."""
+    if len(sentence.words) > max_words:
+        return f"{len(sentence.words)} words, more than max_words ({max_words})"
+    if any(_is_cut(token) for token in sentence.tokens):
+        return "a token longer than Stanza's tokenizer takes"
+    if not all(token.words for token in sentence.tokens):
+        return "a token that Stanza expands to no word"
+    return None
+
+
+def nothing_left(shown_as, expected: str, skipped: list[tuple]) -> InputError:
+    """What to raise for a file of which everything had to be skipped."""
+    first = f" (first: {skipped[0][1]}, {skipped[0][2]})" if skipped else ""
+    return InputError(
+        f"{shown_as}: expected {expected}, found none and {len(skipped)} that had to be skipped{first}; check the "
+        "file, its format and max_words"
+    )
+
+
+def to_conllu(
+    sentence: Sentence, sent_id: str, ends_line: bool = True, entities: Mapping[int | tuple, str] | None = None
+) -> str:
     """
     Write one parsed sentence as CoNLL-U: sent_id, text, ten columns a word, a blank line.
 
-    Whatever the words hold, a line stays a line and a column a column: white space inside them becomes a space.
+    Whatever the words hold, a line stays a line and a column a column: white space inside them becomes a space. An
+    empty node gets no more than its place and, as CoNLL-U wants one, an enhanced relation: `dep` of the word after it.
 
     Parameters
     ----------
@@ -204,18 +267,23 @@ def to_conllu(sentence: Sentence, sent_id: str, ends_line: bool = True) -> str:
         Its identifier.
     ends_line
         Whether a line end follows in the file, so that nothing can stand glued to the last token.
+    entities
+        What stands as Entity in column ten, by id of the word or, a pair, of the empty node.
     """
-    rows, text = [], ""
+    entities = entities or {}
+    rows, text = _empty_rows(sentence, 0, entities), ""
     for token in sentence.tokens:
         is_last = token is sentence.tokens[-1]
         glued = not token.spaces_after and not (is_last and ends_line)
-        misc = "SpaceAfter=No" if glued else "_"
+        spacing = "SpaceAfter=No" if glued else ""
         text += _column(token.text) + ("" if glued or is_last else " ")
         if len(token.words) > 1:
             span = f"{token.words[0].id}-{token.words[-1].id}"
-            rows.append([span, _column(token.text), *["_"] * 7, misc])
-            misc = "_"
-        rows += [_row(word, misc) for word in token.words]
+            rows.append([span, _column(token.text), *["_"] * 7, spacing or "_"])
+            spacing = ""
+        for word in token.words:
+            rows.append(_row(word, _misc(entities.get(word.id), spacing)))
+            rows += _empty_rows(sentence, word.id, entities)
     lines = [f"# sent_id = {sent_id}", f"# text = {text}", *("\t".join(row) for row in rows)]
     return "\n".join(lines) + "\n\n"
 
@@ -223,6 +291,19 @@ def to_conllu(sentence: Sentence, sent_id: str, ends_line: bool = True) -> str:
 def _row(word: Word, misc: str) -> list[str]:
     columns = (word.text, word.lemma, word.upos, word.xpos, word.feats)
     return [str(word.id), *map(_column, columns), str(word.head), _relation(word), "_", misc]
+
+
+def _empty_rows(sentence: Sentence, after: int, entities: Mapping[int | tuple, str]) -> list[list[str]]:
+    """The empty nodes after this word (0: before the first), numbered in the order of their ids."""
+    empty = sorted(word.id for word in sentence.empty_words if word.id[0] == after)
+    return [
+        [f"{after}.{number}", *["_"] * 7, f"{after + 1}:dep", _misc(entities.get(node))]
+        for number, node in enumerate(empty, start=1)
+    ]
+
+
+def _misc(entity: str | None, spacing: str = "") -> str:
+    return "|".join(filter(None, [f"Entity={entity}" if entity else "", spacing])) or "_"
 
 
 def _relation(word: Word) -> str:
@@ -244,28 +325,6 @@ def _numbered(words: list[str]) -> list[dict]:
     return [{ID: (number,), TEXT: word} for number, word in enumerate(words, start=1)]
 
 
-def _reason_to_skip(sentence: Sentence, max_words: int) -> str | None:
-    if len(sentence.words) > max_words:
-        return f"{len(sentence.words)} words, more than max_words ({max_words})"
-    if any(_is_cut(token) for token in sentence.tokens):
-        return "a token longer than Stanza's tokenizer takes"
-    if not all(token.words for token in sentence.tokens):
-        return "a token that Stanza expands to no word"
-    return None
-
-
 def _is_cut(token: Token) -> bool:
     width = (token.end_char or 0) - (token.start_char or 0)
     return token.text == _TOO_LONG and width > len(_TOO_LONG)
-
-
-def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    batch, characters = [], 0
-    for line in lines:
-        batch.append(line)
-        characters += len(line.text)
-        if characters >= CHARACTERS_AT_ONCE:
-            yield batch
-            batch, characters = [], 0
-    if batch:
-        yield batch
