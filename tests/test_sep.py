@@ -205,6 +205,18 @@ def test_the_gradient_share_is_of_the_sum_over_keys_by_hand():
     assert share_se == pytest.approx(expected)
 
 
+def test_gradients_that_are_alike_share_as_the_tokens_do_whatever_the_lengths():
+    shard = sums(*as_claimed())
+    longer = pl.when(pl.col("example") % 2 == 0)
+    shard = shard.with_columns(longer.then(200).otherwise(100).alias("tokens"), other=longer.then(197).otherwise(97))
+    alike = gradient_table().with_columns(magnitude=pl.when(pl.col("key") != "punctuation").then(0.3))
+    shares = key_shares(layers_of(shard)[0], alike, lambda: iter([shard])).filter(pl.col("key").is_in(["cls", "sep"]))
+    tokens = shares.filter(measure="tokens")["share"].to_numpy()
+    gradient = shares.filter(measure="gradient", layer=1)["share"].to_numpy()
+    np.testing.assert_allclose(gradient, tokens)
+    np.testing.assert_allclose(tokens, [0.0075, 0.015])
+
+
 def test_a_model_whose_norms_cannot_be_computed_has_empty_tables():
     gpt2 = describe("GPT2Model")
     layers, heads = layers_of(no_counts(), gpt2)

@@ -26,11 +26,11 @@ def key_shares(layers: pl.DataFrame, gradients: pl.DataFrame | None, shards: Sha
     Returns
     -------
     measure, layer, key, share, share_se. `attention` and `norm` are `weight_share` and `norm_share` of `layers`.
-    `gradient` is `c_k g_k / Σ c g` over the kinds, with g the mean magnitude over entries of a kind and c the mean
-    number of its keys in an example, so that it too is a share of a sum over keys; its standard error is that of first
-    order with the kinds taken as independent, for the table does not hold examples. `tokens`, without layer, is the
-    share that a kind has of the tokens, and so of whatever all keys get alike; the other shares are null where the
-    examples have no such token.
+    `gradient` is `t_k g_k / Σ t g` over the kinds, with g the mean magnitude over entries of a kind and t its share of
+    the tokens, so that it too is a share of a sum over keys; its standard error is that of first order with the kinds
+    taken as independent, for the table does not hold examples. `tokens`, without layer, is the share that a kind has of
+    the tokens (mean over examples), and so of whatever all keys get alike; the other shares are null where the examples
+    have no such token.
     """
     parts = [
         layers.select(measure=pl.lit(name), layer="layer", key="key", share=column, share_se=f"{column}_se")
@@ -39,11 +39,11 @@ def key_shares(layers: pl.DataFrame, gradients: pl.DataFrame | None, shards: Sha
     if layers.is_empty():
         return pl.concat(parts).cast(SHARES)
     numbers = token_numbers(shards)
-    if gradients is not None and not gradients.is_empty():
-        parts.append(_gradient_shares(gradients, numbers))
     mean, error, _ = mean_and_error(lambda: (part[:, 1:] / part[:, :1] for part in numbers))
+    if gradients is not None and not gradients.is_empty():
+        parts.append(_gradient_shares(gradients, mean))
     columns = {"measure": TOKENS, "layer": None, "key": KEYS, "share": mean, "share_se": error}
-    parts.append(pl.DataFrame(columns).with_columns(pl.lit(None).alias("layer")))
+    parts.append(pl.DataFrame(columns))
     return pl.concat([part.cast(SHARES) for part in parts]).fill_nan(None)
 
 
@@ -61,9 +61,8 @@ def magnitudes(gradients: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def _gradient_shares(gradients: pl.DataFrame, numbers: list[np.ndarray]) -> pl.DataFrame:
-    keys_per_example = np.concatenate(numbers)[:, 1:].mean(0)
-    mean, error = (values * keys_per_example for values in magnitudes(gradients))
+def _gradient_shares(gradients: pl.DataFrame, token_share: np.ndarray) -> pl.DataFrame:
+    mean, error = (values * token_share for values in magnitudes(gradients))
     total = np.nansum(mean, axis=1, keepdims=True)
     share = mean / total
     variance = np.nan_to_num(error) ** 2
