@@ -7,7 +7,8 @@ import numpy as np
 import torch
 
 from benchmarks.common import Row, encode_demo, load_demo_model, paired_ratio, shown
-from headscope.attention import CPU_BUDGET_MB, extract_shard, plan_batches
+from headscope.attention import extract_shard
+from headscope.batches import CPU_BUDGET_MB, plan_batches
 from headscope.models import describe
 
 EXAMPLES = 198

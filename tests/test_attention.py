@@ -3,7 +3,8 @@ import polars as pl
 import pytest
 import torch
 
-from headscope.attention import attention_maps, extract_shard, plan_batches
+from headscope.attention import attention_maps, extract_shard
+from headscope.batches import plan_batches
 from headscope.errors import InputError
 from headscope.store import Shard
 

@@ -12,25 +12,15 @@ from hub import Hub
 from workflow_runs import copy_workflow, planned, snakemake, tiny_config, write_inputs
 
 RESULTS = "results/tiny/few"
-ALL_JOBS = {
-    "read_text": 1,
-    "describe_model": 1,
-    "encode_text": 1,
-    "extract_attention": 2,
-    "count_surface": 2,
-    "merge_surface": 1,
-    "list_skipped": 1,
-    "choose_maps": 1,
-    "draw_figure_1": 1,
-    "draw_figure_2": 1,
-    "draw_figure_4": 1,
-    "count_divergence": 2,
-    "merge_divergence": 1,
-    "map_heads": 1,
-    "draw_figure_6": 1,
-    "draw_divergence": 1,
-}
-CLUSTER_JOBS = {"count_divergence", "merge_divergence", "map_heads", "draw_figure_6", "draw_divergence"}
+READING = {"read_text": 1, "describe_model": 1, "encode_text": 1}
+MAPS = {"extract_attention": 2}
+SURFACE = {"count_surface": 2, "merge_surface": 1}
+FIGURE_1 = {"choose_maps": 1, "draw_figure_1": 1}
+FIGURES_2_AND_4 = {"draw_figure_2": 1, "draw_figure_4": 1}
+CLUSTERS = {"count_divergence": 2, "merge_divergence": 1, "map_heads": 1, "draw_figure_6": 1, "draw_divergence": 1}
+NORMS = {"count_norms": 2, "merge_norms": 1, "compare_sep": 1, "render_claims": 1, "draw_figure_sep": 1}
+OF_MAPS = MAPS | SURFACE | FIGURE_1 | FIGURES_2_AND_4 | CLUSTERS
+ALL_JOBS = READING | {"list_skipped": 1} | OF_MAPS | NORMS
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +79,31 @@ def test_one_command_makes_every_table_and_figure(finished):
     assert tests.null_count().sum_horizontal().item() == 0
 
 
+def test_norms_come_without_maps_on_disk_and_have_a_page(finished):
+    for name in ("layers", "heads", "shares", "claims"):
+        assert (finished / RESULTS / "norms" / f"{name}.csv").stat().st_size
+    layers = pl.read_parquet(finished / RESULTS / "norms" / "layers.parquet")
+    assert layers.columns[:4] == ["layer", "key", "weight_share", "weight_share_se"]
+    assert layers.shape == (3 * 4, 8)
+    assert layers.null_count().sum_horizontal().item() == 0
+    claims = pl.read_parquet(finished / RESULTS / "norms" / "claims.parquet")
+    assert claims["claim"].unique(maintain_order=True).to_list() == ["cls_then_sep", "sep_is_no_op", "cls_is_no_op"]
+    for ending in ("html", "md"):
+        assert (finished / RESULTS / "norms" / f"claims.{ending}").stat().st_size
+    for ending in ("html", "svg", "png"):
+        assert (finished / RESULTS / "figures" / f"figure_sep.{ending}").stat().st_size
+
+
+def test_the_formula_of_norms_redoes_norms_and_nothing_else(edited, finished):
+    edited("scripts/headscope/norms/counts.py", "writes = total > 0", "writes = total > 1e-30")
+    assert planned(finished) == NORMS
+
+
+def test_the_seed_of_the_claims_tests_them_again(edited, finished):
+    edited("tiny.yaml", "models:", "norms: {seed: 1}\nmodels:")
+    assert planned(finished) == {name: 1 for name in ("compare_sep", "render_claims", "draw_figure_sep")}
+
+
 def test_nothing_vanishes_silently(finished):
     """Six, five and two paragraphs: six pairs and one left over."""
     skipped = pl.read_csv(finished / RESULTS / "skipped.csv")
@@ -133,7 +148,7 @@ def test_the_entropy_formula_redoes_the_counts_of_every_shard_but_no_extraction(
 
 def test_a_change_of_the_shard_format_redoes_what_writes_and_reads_it(edited, finished):
     edited("scripts/headscope/store.py", "ROW_GROUP_BYTES = 16", "ROW_GROUP_BYTES = 32")
-    assert set(planned(finished)) == set(ALL_JOBS) - {"read_text", "describe_model", "encode_text", "list_skipped"}
+    assert planned(finished) == OF_MAPS
 
 
 def test_one_config_key_redoes_its_dependants(edited, finished):
@@ -164,37 +179,40 @@ def test_figure_6_waits_for_the_syntax_of_the_same_model_where_there_is_a_treeba
 
 
 def test_how_a_job_runs_redoes_nothing(finished):
-    resources = ["extract_attention:device=cpu", "extract_attention:budget_mb=1", "count_divergence:device=cpu"]
+    rules = ("extract_attention", "count_norms")
+    resources = [f"{rule}:{resource}" for rule in rules for resource in ("device=cpu", "budget_mb=1")]
+    resources.append("count_divergence:device=cpu")
     assert planned(finished, "--set-resources", *resources, "--set-threads", "extract_attention=1") == {}
 
 
 def test_shards_and_batches_change_no_byte_of_a_table(finished, fresh):
     (fresh / "tiny.yaml").write_text((finished / "tiny.yaml").read_text().replace("shards: 2", "shards: 3"))
-    tables = [f"{RESULTS}/surface/{table}.csv" for table in ("heads", "uniform")]
-    tables += [f"{RESULTS}/clusters/{table}.csv" for table in ("divergence", "map", "tests")]
-    run = snakemake(fresh, *tables, "--set-resources", "extract_attention:budget_mb=0.1")
+    names = ["surface/heads", "surface/uniform", "norms/layers", "norms/heads", "norms/claims"]
+    names += ["clusters/divergence", "clusters/map", "clusters/tests"]
+    tables = [f"{RESULTS}/{name}.csv" for name in names]
+    budgets = ["extract_attention:budget_mb=0.1", "count_norms:budget_mb=0.1"]
+    run = snakemake(fresh, *tables, "--set-resources", *budgets)
     assert run.returncode == 0, run.stdout
     for table in tables:
         assert (fresh / table).read_bytes() == (finished / table).read_bytes()
 
 
 @pytest.mark.parametrize(
-    ("target", "left_out"),
+    ("target", "wanted"),
     [
-        ("all", set()),
-        ("surface", CLUSTER_JOBS),
-        ("figure_1", CLUSTER_JOBS | {"draw_figure_2", "draw_figure_4", "list_skipped"}),
-        ("figure_2", CLUSTER_JOBS | {"draw_figure_1", "draw_figure_4", "list_skipped", "choose_maps"}),
-        ("figure_4", CLUSTER_JOBS | {"draw_figure_1", "draw_figure_2", "list_skipped", "choose_maps"}),
-        ("clusters", {"draw_figure_1", "draw_figure_2", "draw_figure_4", "list_skipped", "choose_maps"}),
-        (
-            "figure_6",
-            {"draw_figure_1", "draw_figure_2", "draw_figure_4", "draw_divergence", "list_skipped", "choose_maps"},
-        ),
+        ("all", ALL_JOBS),
+        ("surface", MAPS | SURFACE | FIGURE_1 | FIGURES_2_AND_4 | {"list_skipped": 1}),
+        ("figure_1", MAPS | SURFACE | FIGURE_1),
+        ("figure_2", MAPS | SURFACE | {"draw_figure_2": 1}),
+        ("figure_4", MAPS | SURFACE | {"draw_figure_4": 1}),
+        ("clusters", MAPS | SURFACE | CLUSTERS),
+        ("figure_6", {**MAPS, **SURFACE, **CLUSTERS, "draw_divergence": 0}),
+        ("norms", NORMS | {"list_skipped": 1}),
+        ("figure_sep", {**NORMS, "render_claims": 0}),
     ],
 )
-def test_each_target_works_from_nothing(fresh, target, left_out):
-    assert planned(fresh, target) == {job: count for job, count in ALL_JOBS.items() if job not in left_out}
+def test_each_target_works_from_nothing(fresh, target, wanted):
+    assert planned(fresh, target) == {job: count for job, count in (READING | wanted).items() if count}
 
 
 def test_a_wrong_config_is_one_error_before_any_job(fresh):
@@ -236,6 +254,10 @@ def test_a_causal_model_without_special_tokens_goes_all_the_way(tmp_path, tmp_pa
     assert heads["to_next"].to_list() == [0] * heads.height
     uniform = pl.read_parquet(folder / RESULTS / "surface" / "uniform.parquet")
     assert uniform["entropy"][0] < math.log(64) - 0.5, "a query sees the keys before it, not all"
+    refusal = "found GPT2Model; its norms are left out"
+    assert refusal in run.stdout
+    assert refusal in (folder / RESULTS / "norms" / "claims.md").read_text("utf-8")
+    assert pl.read_parquet(folder / RESULTS / "norms" / "layers.parquet").is_empty()
 
 
 @pytest.fixture

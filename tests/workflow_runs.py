@@ -14,6 +14,7 @@ TARGETS = {
     *("total", "all", "surface", "syntax", "coreference", "table_1", "table_2"),
     *("figure_1", "figure_2", "figure_4", "figure_5"),
     *("clusters", "figure_6"),
+    *("norms", "figure_sep"),
 }
 PARTS = ("workflow", "scripts", "envs", "config")
 

@@ -14,51 +14,11 @@ import numpy as np
 import polars as pl
 import torch
 
+from headscope.batches import automatic_budget_mb, plan_batches, token_matrix
 from headscope.description import Description
 from headscope.encoding import Encoded
-from headscope.errors import InputError
 from headscope.models import LoadedModel, check_rows
 from headscope.store import Maps, ShardInfo, writing_shard
-
-CPU_BUDGET_MB = 24  # maps that stay near the cache; larger batches are slower on a CPU, not faster
-GPU_BUDGET_SHARE = 0.2  # of the free memory: softmax and its input, and the maps of two batches in flight
-
-
-def plan_batches(lengths: np.ndarray, sizes: np.ndarray, maps_per_example: int, budget_mb: float) -> list[np.ndarray]:
-    """
-    Group examples of one length into batches whose float32 maps fit the budget.
-
-    Parameters
-    ----------
-    lengths
-        Tokens of each example, int64 (example,).
-    sizes
-        Rows of each example's maps, int64 (example,); equal ones stand together within a length.
-    maps_per_example
-        Layers × heads.
-    budget_mb
-        MiB of attention maps a batch; an example larger than that is a batch of its own.
-
-    Returns
-    -------
-    list of row numbers (int64), the longest examples first, in their order within a length and size.
-    """
-    batches = []
-    for length in np.unique(lengths)[::-1]:
-        rows = np.flatnonzero(lengths == length)
-        rows = rows[np.argsort(sizes[rows], kind="stable")]
-        bytes_per_example = 4 * maps_per_example * int(length) ** 2
-        at_once = max(1, int(budget_mb * 2**20 // bytes_per_example))
-        batches += [rows[start : start + at_once] for start in range(0, len(rows), at_once)]
-    return batches
-
-
-def automatic_budget_mb(device: torch.device) -> float:
-    """Return the MiB of attention maps a batch may hold on this device."""
-    if device.type != "cuda":
-        return CPU_BUDGET_MB
-    free, _ = torch.cuda.mem_get_info(device)
-    return free / 2**20 * GPU_BUDGET_SHARE
 
 
 class _InFlight(NamedTuple):
@@ -87,7 +47,7 @@ class _Launcher:
 
     def launch(self, rows: pl.DataFrame) -> Iterator[_InFlight]:
         """Start one batch of encoded examples of one length; its maps come in runs of one size."""
-        ids, segments, words = (_matrix(rows[name]) for name in ("ids", "segments", "words"))
+        ids, segments, words = (token_matrix(rows[name]) for name in ("ids", "segments", "words"))
         maps, row_sum_error = self._model.forward(ids, segments)
         stacked = torch.empty(
             (len(ids), len(maps), *maps[0].shape[1:]),
@@ -116,13 +76,6 @@ class _Launcher:
             copied = torch.cuda.Event()
             copied.record()
         return _InFlight(examples, host, row_sum_error, copied)
-
-
-def _matrix(lists: pl.Series) -> torch.Tensor | None:
-    """Lists of one length as int64 (example, token); None where there are none."""
-    if lists.null_count():
-        return None
-    return torch.from_numpy(lists.explode(empty_as_null=False).to_numpy().astype(np.int64).reshape(len(lists), -1))
 
 
 def fold_into_words(weights: torch.Tensor, words: torch.Tensor, queries: str = "mean") -> torch.Tensor:
@@ -226,7 +179,7 @@ def extract_shard(
     dtype
         Of the maps on disk: `float16` or `float32`.
     budget_mb
-        As for `plan_batches`; 0 chooses it for the model's device.
+        As for `headscope.batches.plan_batches`; 0 chooses it for the model's device.
     fold
         How the tokens of a word attend as one, see `fold_into_words`.
     done
@@ -237,11 +190,7 @@ def extract_shard(
     InputError
         If the examples were encoded for another tokenizer, or a map is not one.
     """
-    if encoded.tokenizer != described.tokenizer:
-        raise InputError(
-            f"model {described.name}: expected examples in its own tokens ({described.tokenizer}), found those of "
-            f"another tokenizer ({encoded.tokenizer}); delete the folder encoded/ of this model and run again"
-        )
+    encoded.refuse_other_tokens(described)
     info = ShardInfo(dtype, described.layers, described.heads, described.weights, encoded.corpus)
     budget_mb = budget_mb or automatic_budget_mb(model.device)
     maps = attention_maps(model, encoded, described.layers * described.heads, budget_mb, dtype, fold)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from headscope.description import Description
 from headscope.errors import InputError
 from headscope.files import replacing
 
@@ -81,6 +82,21 @@ class Encoded(NamedTuple):
                 f"the last is {self.table['example'].max()}, and skipped ones are in skipped.csv"
             )
         return row.row(0, named=True)
+
+    def refuse_other_tokens(self, described: Description):
+        """
+        Refuse to give these examples to a model with another tokenizer.
+
+        Raises
+        ------
+        InputError
+            If they were encoded for one.
+        """
+        if self.tokenizer != described.tokenizer:
+            raise InputError(
+                f"model {described.name}: expected examples in its own tokens ({described.tokenizer}), found those of "
+                f"another tokenizer ({self.tokenizer}); delete the folder encoded/ of this model and run again"
+            )
 
     def refuse_other_examples(self, found: pl.Series, unit: str):
         """

@@ -109,12 +109,12 @@ def as_markdown(title: str, run: str, parts: list[Part], notes: tuple[str, ...] 
     notes
         What holds for all tables, at the end.
     """
-    blocks = [f"# {title}", _plain(run)]
+    blocks = [f"# {title}", plain(run)]
     for part in parts:
         rule = [":--" if column.is_text else "--:" for column in part.columns]
         names = [column.name for column in part.columns]
-        lines = [names, rule, *([_plain(cell) for cell in row] for row in part.rows)]
-        blocks += [f"## {_plain(part.heading)}", "\n".join(f"| {' | '.join(line)} |" for line in lines)]
+        lines = [names, rule, *([plain(cell) for cell in row] for row in part.rows)]
+        blocks += [f"## {plain(part.heading)}", "\n".join(f"| {' | '.join(line)} |" for line in lines)]
         blocks += _list(part.notes)
     blocks += ["## Notes", *_list(notes)] if notes else []
     return "\n\n".join(blocks) + "\n"
@@ -124,7 +124,7 @@ def _list(notes) -> list[str]:
     return ["\n".join(f"- {note}" for note in notes)] if notes else []
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Return text that Markdown shows as it is, on one line."""
     return MARKDOWN_SIGNS.sub(r"\\\1", " ".join(text.split()))
 

@@ -18,6 +18,7 @@ from headscope.encoding import Encoded, Kind
 from headscope.errors import InputError
 from headscope.statistics import mean_and_error
 from headscope.store import Maps
+from headscope.sums import table_of_sums
 
 MEASURES = (
     "to_self",
@@ -125,25 +126,11 @@ def count_surface(maps: Iterable[Maps], encoded: Encoded) -> pl.DataFrame:
                     "was made from another corpus: delete it and run again"
                 )
             parts.append((example, *_query_counts(kinds), surface_sums(weights, kinds, scratch)))
-    return _table(sorted(parts, key=lambda part: part[0]))
+    return table_of_sums(parts, COUNTS, MEASURES)
 
 
 def _query_counts(kinds: np.ndarray) -> tuple[int, int, int]:
     return len(kinds), int((kinds == Kind.CLS).sum()), int((kinds == Kind.SEP).sum())
-
-
-def _table(parts) -> pl.DataFrame:
-    columns = {"example": pl.UInt32, "layer": pl.UInt16, "head": pl.UInt16} | dict.fromkeys(COUNTS, pl.UInt32)
-    if not parts:
-        return pl.DataFrame(schema=columns | dict.fromkeys(MEASURES, pl.Float64))
-    sums = np.stack([part[-1] for part in parts])
-    examples, layers, heads, _ = sums.shape
-    layer, head = np.indices((layers, heads)).reshape(2, -1) + 1
-    per_example = zip(("example", *COUNTS), np.array([part[:-1] for part in parts]).T, strict=True)
-    data = {name: np.repeat(values, layers * heads) for name, values in per_example}
-    data |= {"layer": np.tile(layer, examples), "head": np.tile(head, examples)}
-    data |= dict(zip(MEASURES, sums.reshape(-1, len(MEASURES)).T, strict=True))
-    return pl.DataFrame(data).select(*columns, *MEASURES).cast(columns)
 
 
 def merge_surface(

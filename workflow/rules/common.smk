@@ -153,6 +153,12 @@ def fold(wildcards):
     return None if CORPORA[wildcards.corpus]["kind"] == "text" else config["attention"]["fold"]
 
 
+def gradients(wildcards):
+    """The table of gradients, where this workflow has a rule that makes it; no file otherwise."""
+    table = f"results/{wildcards.model}/{wildcards.corpus}/gradients/layers.parquet"
+    return table if workflow.is_rule("merge_gradients") else []
+
+
 def checkpoint(wildcards):
     """A param: where the model is to be loaded from."""
     model = MODELS[wildcards.model]

@@ -13,6 +13,8 @@ localrules:
     figure_6,
     table_1,
     table_2,
+    norms,
+    figure_sep,
 
 
 rule figure_1:
@@ -76,3 +78,15 @@ rule clusters:
     input:
         of_runs("text", "clusters/divergence.csv", "clusters/map.csv", "clusters/tests.csv"),
         of_runs("text", *figures("figure_6", "divergence")),
+
+
+rule figure_sep:
+    input:
+        of_runs("text", *figures("figure_sep")),
+
+
+rule norms:
+    input:
+        rules.figure_sep.input,
+        of_runs("text", "skipped.csv", "norms/layers.csv", "norms/heads.csv", "norms/shares.csv"),
+        of_runs("text", "norms/claims.csv", "norms/claims.html", "norms/claims.md"),
