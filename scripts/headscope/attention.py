@@ -87,7 +87,7 @@ class _Launcher:
 
     def launch(self, rows: pl.DataFrame) -> Iterator[_InFlight]:
         """Start one batch of encoded examples of one length; its maps come in runs of one size."""
-        ids, segments, words = (_matrix(rows[name]) for name in ("ids", "segments", "words"))
+        ids, segments, words = (matrix(rows[name]) for name in ("ids", "segments", "words"))
         maps, row_sum_error = self._model.forward(ids, segments)
         stacked = torch.empty(
             (len(ids), len(maps), *maps[0].shape[1:]),
@@ -118,7 +118,7 @@ class _Launcher:
         return _InFlight(examples, host, row_sum_error, copied)
 
 
-def _matrix(lists: pl.Series) -> torch.Tensor | None:
+def matrix(lists: pl.Series) -> torch.Tensor | None:
     """Lists of one length as int64 (example, token); None where there are none."""
     if lists.null_count():
         return None

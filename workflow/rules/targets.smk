@@ -4,8 +4,10 @@
 localrules:
     surface,
     syntax,
+    gradients,
     figure_1,
     figure_2,
+    figure_3,
     figure_4,
     figure_5,
     table_1,
@@ -19,6 +21,11 @@ rule figure_1:
 rule figure_2:
     input:
         of_runs("text", *figures("figure_2")),
+
+
+rule figure_3:
+    input:
+        of_runs("text", *figures("figure_3")),
 
 
 rule figure_4:
@@ -47,3 +54,9 @@ rule syntax:
         rules.table_1.input,
         of_runs("treebank", "skipped.csv", "syntax/heads.csv", "syntax/examples.csv"),
         of_runs("treebank", *figures("figure_5", "syntax_heads", "syntax_baseline")),
+
+
+rule gradients:
+    input:
+        rules.figure_3.input,
+        of_runs("text", "gradients/layers.csv", "gradients/heads.csv", "gradients/loss.csv"),
