@@ -24,8 +24,7 @@ def main(description, training, held_out, head, curve, checkpoint, loading, devi
     frequencies = token_frequencies(texts[0], model.network.get_input_embeddings().num_embeddings)
     fitted, rows = fit_head(model, described, *tasks, frequencies, chosen)
     write_table(pl.DataFrame(rows, CURVE, orient="row"), curve)
-    notes = {"training": corpora[0], "held_out": corpora[1]} | {key: str(value) for key, value in settings.items()}
-    write_head(fitted, head, described, notes)
+    write_head(fitted, head, described, {"training": corpora[0], "held_out": corpora[1]} | settings)
     LOG.info("%s: held-out loss %.3f nats, token frequencies %.3f", described.name, *rows[-1][2:])
 
 

@@ -10,7 +10,10 @@ from pathlib import Path
 import yaml
 from checkpoints import DEMO_TEXT, REPOSITORY
 
-TARGETS = {"total", "all", "surface", "syntax", "table_1", "figure_1", "figure_2", "figure_4", "figure_5"}
+TARGETS = {
+    *("total", "all", "surface", "syntax", "gradients", "table_1"),
+    *("figure_1", "figure_2", "figure_3", "figure_4", "figure_5"),
+}
 PARTS = ("workflow", "scripts", "envs", "config")
 
 

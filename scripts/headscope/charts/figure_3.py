@@ -18,6 +18,7 @@ from headscope.description import Description
 COLOURS = {"cls": BLUE, "sep": VERMILLION, "punctuation": ORANGE, "other": GREY}
 WIDTH, HEIGHT = 520, PANEL_HEIGHT + 60
 SPREAD = 0.13  # of a layer, between the points of two kinds of key
+LOWEST = 0.1  # of the mean: where a bar ends whose error is as large as the mean, for there is no zero on the axis
 TITLE = "Figure 3: how much the loss hangs on each attention weight"
 MAGNITUDE = "Mean |∂ loss / ∂ attention weight| (log scale)"
 
@@ -57,9 +58,9 @@ def _chart(layers, heads, tokens) -> alt.LayerChart:
         scale=alt.Scale(domain=[labels[key] for key in known], range=[COLOURS[key] for key in known]),
         legend=alt.Legend(title="to", orient="top", direction="horizontal", titleOrient="left"),
     )
+    mean, error = pl.col("magnitude"), pl.col("magnitude_se")
     of_layers = _placed(layers, labels, beside).with_columns(
-        low=pl.max_horizontal(pl.col("magnitude") - pl.col("magnitude_se"), pl.col("magnitude") / 2),
-        high=pl.col("magnitude") + pl.col("magnitude_se"),
+        low=pl.when(error.is_not_null()).then(pl.max_horizontal(mean - error, mean * LOWEST)), high=mean + error
     )
     of_heads = _placed(heads, labels, beside).with_columns(name=pl.format("{}-{}", "layer", "head"))
     x = layer_axis(layers, "x")

@@ -23,6 +23,7 @@ from headscope.mlm.heads import vocabulary_of
 from headscope.mlm.masking import Masked, mask_tokens
 from headscope.models import LoadedModel
 
+ONE_AT_A_TIME = 1e-9  # MiB: plan_batches makes a batch of each example
 GPU_BUDGET_PART = 1 / 8  # of extraction's: what a backward pass needs is several times the maps of short examples
 KIND_OF_KEY = {"cls": Kind.CLS, "sep": Kind.SEP, "punctuation": Kind.PUNCTUATION}
 COLUMNS = (
@@ -104,7 +105,7 @@ def attention_gradients(
 def _loss(head, states, example):
     """One example at a time: a product of another number of tokens is rounded otherwise."""
     positions, targets = (torch.from_numpy(part).to(states.device) for part in (example.positions, example.targets))
-    return cross_entropy(head(states[positions]).float(), targets)
+    return cross_entropy(head(states[positions]), targets)
 
 
 def gradient_sums(gradients: np.ndarray, kinds: np.ndarray, visible: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -158,7 +159,8 @@ def count_gradients(
     seed
         Of the masking, together with the example's number.
     budget_mb
-        MiB of attention maps a batch, as for `plan_batches`; 0 chooses it for the model's device.
+        MiB of attention maps a batch on a GPU, as for `plan_batches`; 0 chooses it. A CPU takes one example at a time:
+        several gain nothing there, and the backward pass through several is rounded otherwise in the last place.
     done
         Called with the number of examples counted.
 
@@ -174,8 +176,10 @@ def count_gradients(
     """
     ready_for_gradients(model)
     vocabulary, table = vocabulary_of(model), encoded.table
-    if not budget_mb:
-        budget_mb = automatic_budget_mb(model.device) * (GPU_BUDGET_PART if model.device.type == "cuda" else 1)
+    if model.device.type == "cpu":
+        budget_mb = ONE_AT_A_TIME
+    elif not budget_mb:
+        budget_mb = automatic_budget_mb(model.device) * GPU_BUDGET_PART
     parts = []
     for rows in plan_batches(encoded.lengths(), encoded.sizes(), described.layers * described.heads, budget_mb):
         batch = table[rows]

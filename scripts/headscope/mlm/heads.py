@@ -5,6 +5,7 @@ A head maps the hidden states of chosen tokens to a score for every token of the
 that a checkpoint lacks with random weights; such a one is never used.
 """
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,8 @@ from headscope.files import replacing
 from headscope.mlm.masking import Vocabulary
 from headscope.models import LoadedModel, load_masked
 
-FORMAT_VERSION = "1"
+FORMAT_VERSION = 1
+METADATA = "headscope.mlm_head"
 NORM_EPSILON = 1e-5
 
 
@@ -151,12 +153,17 @@ def _own_head(folder: Path, described: Description, loading: dict) -> OwnHead:
     return OwnHead(masked)
 
 
-def write_head(head: StandardHead, path, described: Description, notes: dict[str, str]):
-    """Write a head in float16, with the fingerprint of the model it belongs to and notes on its making."""
+def write_head(head: StandardHead, path, described: Description, notes: dict):
+    """
+    Write a head in float16, with the fingerprint of the model it belongs to and notes on its making.
+
+    All that it says of itself stands in one entry of the file's metadata, as JSON: of several, safetensors would write
+    now this first, now that.
+    """
     tensors = {name: weights.detach().cpu().half().contiguous() for name, weights in head.state_dict().items()}
-    said = {"mlm_head": FORMAT_VERSION, "model": described.weights} | notes
+    said = {"format": FORMAT_VERSION, "model": described.weights} | notes
     with replacing(path) as temporary:
-        temporary.write_bytes(save(tensors, {f"headscope.{key}": value for key, value in sorted(said.items())}))
+        temporary.write_bytes(save(tensors, {METADATA: json.dumps(said)}))
 
 
 def read_head(path, described: Description, model: LoadedModel) -> StandardHead:
@@ -170,19 +177,22 @@ def read_head(path, described: Description, model: LoadedModel) -> StandardHead:
     """
     try:
         with safe_open(path, framework="pt") as file:
-            said = file.metadata() or {}
+            said = json.loads((file.metadata() or {}).get(METADATA, "{}"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dictionary)
     except (OSError, SafetensorError) as error:
         raise InputError(
             f"{path}: expected the head of a model in safetensors, found: {error}; fit it again with mlm_head: train"
         ) from error
-    for key, wanted in (("mlm_head", FORMAT_VERSION), ("model", described.weights)):
-        found = said.get(f"headscope.{key}")
-        if found != wanted:
-            raise InputError(
-                f"{path}: expected a head of {key} {wanted}, found {found or 'none'}; it was fitted to other weights "
-                f"than those of {described.name} (or in another dtype): fit one with mlm_head: train"
-            )
+    if said.get("format") != FORMAT_VERSION:
+        raise InputError(
+            f"{path}: expected a head of format {FORMAT_VERSION}, found {said.get('format', 'a file that is none')}; "
+            "fit one with mlm_head: train"
+        )
+    if said["model"] != described.weights:
+        raise InputError(
+            f"{path}: expected a head fitted to the weights of {described.name} ({described.weights}), found one of "
+            f"others ({said['model']}), or of the same in another dtype; fit one with mlm_head: train"
+        )
     head = StandardHead(model.network.get_input_embeddings().weight, described.width)
     wanted = {name: tuple(weights.shape) for name, weights in head.state_dict().items()}
     found = {name: tuple(weights.shape) for name, weights in tensors.items()}
