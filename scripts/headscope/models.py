@@ -29,6 +29,7 @@ PACKAGE_PREFIX = "package:"
 PROBE_TOKENS = 256
 PROBE_TEXT = "The heads of a model look at the words before them, at the words after them, and at nothing. "
 MOST_CHARACTERS = 400  # of a message that transformers wrote
+POOLER = "pooler"  # in the names of weights that no map depends on
 NO_LIMIT = 1_000_000  # tokenizers without a limit of their own say 1e30
 ROW_SUM_TOLERANCE = 1e-3  # a float32 softmax over thousands of keys is off by 1e-6; see also check_rows
 
@@ -278,7 +279,7 @@ def _refuse_remote_code(folder, name, allow_remote_code):
 
 
 def _refuse_missing_weights(report, name):
-    missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)  # no map depends on a pooler
+    missing = sorted(key for key in report["missing_keys"] if POOLER not in key)
     wrong = sorted(str(key) for key in report["mismatched_keys"])
     if missing or wrong:
         raise InputError(
@@ -420,9 +421,15 @@ def _declared_reach(config, layer: int) -> int | None:
 
 
 def weights_fingerprint(network: nn.Module) -> str:
-    """Return a digest of every parameter and buffer: name, dtype, shape and bytes."""
+    """
+    Return a digest of every parameter and buffer: name, dtype, shape and bytes.
+
+    Poolers are left out: no map depends on them, and where a checkpoint has none they are random on every loading.
+    """
     digest = hashlib.blake2b(digest_size=16)
     for name, weights in sorted(network.state_dict().items()):
+        if POOLER in name:
+            continue
         digest.update(f"{name} {weights.dtype} {tuple(weights.shape)}".encode())
         digest.update(weights.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
     return digest.hexdigest()

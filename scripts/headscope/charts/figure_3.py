@@ -1,5 +1,7 @@
 """Figure 3: how much the loss of masked language modelling hangs on the attention to each kind of key."""
 
+import math
+
 import altair as alt
 import polars as pl
 
@@ -19,6 +21,7 @@ COLOURS = {"cls": BLUE, "sep": VERMILLION, "punctuation": ORANGE, "other": GREY}
 WIDTH, HEIGHT = 520, PANEL_HEIGHT + 60
 SPREAD = 0.13  # of a layer, between the points of two kinds of key
 LOWEST = 0.1  # of the mean: where a bar ends whose error is as large as the mean, for there is no zero on the axis
+ROOM = 1.3  # above the highest and below the lowest mark, as a factor
 TITLE = "Figure 3: how much the loss hangs on each attention weight"
 MAGNITUDE = "Mean |∂ loss / ∂ attention weight| (log scale)"
 
@@ -56,7 +59,9 @@ def _chart(layers, heads, tokens) -> alt.LayerChart:
     colour = alt.Color(
         "kind:N",
         scale=alt.Scale(domain=[labels[key] for key in known], range=[COLOURS[key] for key in known]),
-        legend=alt.Legend(title="to", orient="top", direction="horizontal", titleOrient="left"),
+        legend=alt.Legend(
+            title="to", orient="top", direction="horizontal", titleOrient="left", symbolOpacity=1, symbolSize=46
+        ),
     )
     mean, error = pl.col("magnitude"), pl.col("magnitude_se")
     of_layers = _placed(layers, labels, beside).with_columns(
@@ -64,7 +69,8 @@ def _chart(layers, heads, tokens) -> alt.LayerChart:
     )
     of_heads = _placed(heads, labels, beside).with_columns(name=pl.format("{}-{}", "layer", "head"))
     x = layer_axis(layers, "x")
-    y = alt.Y("magnitude:Q", title=MAGNITUDE, scale=alt.Scale(type="log"), axis=alt.Axis(format=".0e"))
+    shown = pl.concat([of_heads["magnitude"], of_layers["low"], of_layers["magnitude"], of_layers["high"]])
+    y = alt.Y("magnitude:Q", title=MAGNITUDE, **_log_axis(shown.min(), shown.max()))
     tooltip = [
         alt.Tooltip("kind:N", title="To"),
         alt.Tooltip("magnitude:Q", title="Mean magnitude", format=".3e"),
@@ -80,6 +86,18 @@ def _chart(layers, heads, tokens) -> alt.LayerChart:
     bars = base.mark_rule(strokeWidth=2).encode(alt.Y("low:Q", title=MAGNITUDE), alt.Y2("high:Q"))
     dots = base.mark_point(filled=True, size=46, opacity=1).encode(y)
     return (points + lines + bars + dots).properties(width=WIDTH, height=HEIGHT)
+
+
+def _log_axis(low: float, high: float) -> dict:
+    """A scale over these values with some room, labelled at 1, 2 and 5 of each decade."""
+    low, high = low / ROOM, high * ROOM
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
+    labelled = [step * 10.0**decade for decade in decades for step in (1, 2, 5)]
+    values = [value for value in labelled if low <= value <= high]
+    return {
+        "scale": alt.Scale(type="log", domain=[low, high], nice=False),
+        "axis": alt.Axis(values=values, format="~g"),
+    }
 
 
 def _placed(table, labels, beside) -> pl.DataFrame:
