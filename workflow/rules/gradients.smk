@@ -1,8 +1,8 @@
 """
-Gradients of the masked language model's loss: model and examples in, tables and figure 3 out; no stored maps are needed.
+Gradients of the masked language model's loss: model and examples in, tables and figure 3 out, without stored maps.
 
     texts --train_mlm_head, where the config says so--> models/{model}/mlm_head.safetensors
-    model and head --check_mlm_head--> models/{model}/mlm_head.json, which says where the head comes from or why there is none
+    model and head --check_mlm_head--> models/{model}/mlm_head.json: where the head comes from, or why there is none
     examples --count_gradients, one job a shard--> counts/gradients/{model}/{corpus}/{shard}.parquet
     all --merge_gradients--> results/{model}/{corpus}/gradients/{layers,heads,loss}.{parquet,csv} --draw_figure_3-->
 """

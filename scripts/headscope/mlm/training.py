@@ -72,27 +72,26 @@ def collect(
     """
     refuse_causal(described)
     vocabulary, table = vocabulary_of(model), encoded.table
-    lengths = encoded.lengths()
-    batches = plan_batches(
-        lengths, encoded.sizes(), described.layers * described.heads, automatic_budget_mb(model.device)
-    )
-    states, targets = {}, {}
+    rows = zip(table["example"].to_list(), table["ids"], table["kinds"], strict=True)
+    masked = [
+        [mask_tokens(ids.to_numpy(), kinds.to_numpy(), vocabulary, (seed, draw, example)) for draw in range(draws)]
+        for example, ids, kinds in rows
+    ]
+    targets = np.concatenate([one.targets for of_example in masked for one in of_example])
+    ends = np.cumsum([len(one.targets) for of_example in masked for one in of_example]).reshape(-1, draws)
+    states = torch.empty(len(targets), described.width, dtype=torch.float16)  # one piece: many would shred the memory
+    budget_mb = automatic_budget_mb(model.device)
+    batches = plan_batches(encoded.lengths(), encoded.sizes(), described.layers * described.heads, budget_mb)
     for draw in range(draws):
-        for rows in batches:
-            part = table[rows]
-            masked = [
-                mask_tokens(ids.to_numpy(), kinds.to_numpy(), vocabulary, (seed, draw, example))
-                for example, ids, kinds in zip(part["example"].to_list(), part["ids"], part["kinds"], strict=True)
-            ]
+        for batch in batches:
             with torch.inference_mode():
-                ids = torch.from_numpy(np.stack([example.ids for example in masked]))
-                hidden, _ = model.states_and_maps(ids, matrix(part["segments"]))
-                for row, example, of_example in zip(rows.tolist(), masked, hidden, strict=True):
-                    states[row, draw] = of_example[example.positions].half().cpu()
-                    targets[row, draw] = torch.from_numpy(example.targets)
-            done(len(rows))
-    order = sorted(states)
-    return Task(torch.cat([states[key] for key in order]).clone(), torch.cat([targets[key] for key in order]))
+                ids = torch.from_numpy(np.stack([masked[row][draw].ids for row in batch]))
+                hidden, _ = model.states_and_maps(ids, matrix(table["segments"][batch]))
+                for row, of_example in zip(batch.tolist(), hidden, strict=True):
+                    positions, end = masked[row][draw].positions, ends[row, draw]
+                    states[end - len(positions) : end] = of_example[positions]
+            done(len(batch))
+    return Task(states, torch.from_numpy(targets))
 
 
 def token_frequencies(encoded: Encoded, size: int) -> torch.Tensor:
