@@ -10,9 +10,9 @@ from headscope.norms.shares import key_shares
 
 
 def main(description, counts, layers, gradients, shares, shares_csv, claims, claims_csv, resamples, seed):
-    """Write the tables norms/shares and norms/claims; `gradients` may be no file."""
+    """Write the tables norms/shares and norms/claims; a model without a head for masked tokens has no gradients."""
     described = Description.read(description)
-    of_gradients = pl.read_parquet(gradients) if gradients else None
+    of_gradients = pl.read_parquet(gradients)
 
     def sums():
         return map(pl.read_parquet, counts)

@@ -71,10 +71,10 @@ def byte_level(**special) -> transformers.PreTrainedTokenizerFast:
     )
 
 
-def save_checkpoint(folder: Path, config, tokenizer, seed: int = 0) -> Path:
+def save_checkpoint(folder: Path, config, tokenizer, seed: int = 0, auto=transformers.AutoModel) -> Path:
     """A checkpoint of random weights of this config."""
     torch.manual_seed(seed)
-    network = transformers.AutoModel.from_config(config)
+    network = auto.from_config(config)
     # Wider than an initialisation: so that heads differ and their attention is not all but uniform.
     with torch.no_grad():
         for weights in network.parameters():
@@ -85,11 +85,11 @@ def save_checkpoint(folder: Path, config, tokenizer, seed: int = 0) -> Path:
     return folder
 
 
-def save_bert(folder: Path, seed: int = 0) -> Path:
-    """A BERT of 3 layers and 4 heads that takes 64 tokens."""
+def save_bert(folder: Path, seed: int = 0, auto=transformers.AutoModel) -> Path:
+    """A BERT of 3 layers and 4 heads that takes 64 tokens; with AutoModelForMaskedLM, one with a head."""
     tokenizer = wordpiece()
     config = transformers.BertConfig(vocab_size=len(tokenizer), max_position_embeddings=64, **SIZES)
-    return save_checkpoint(folder, config, tokenizer, seed)
+    return save_checkpoint(folder, config, tokenizer, seed, auto)
 
 
 def save_gpt2(folder: Path) -> Path:

@@ -10,6 +10,7 @@ from checkpoints import REPOSITORY
 from headscope.charts import theme
 from headscope.charts.figure_1 import figure_1
 from headscope.charts.figure_2 import figure_2
+from headscope.charts.figure_3 import figure_3
 from headscope.charts.figure_4 import figure_4
 from headscope.description import Description, LayerView
 from headscope.maps import named_heads, shown_cells
@@ -167,3 +168,39 @@ def test_colours_are_for_every_eye():
         ("sep_to_sep", "other_to_sep"),
     ):
         assert len({COLOURS[measure] for measure in panel}) == len(panel)
+
+
+@pytest.fixture
+def gradients():
+    """Two layers of two heads, cls and other; no punctuation, and one head that nothing hangs on."""
+    layers = [(1, "cls", 1e-3, 1e-4), (1, "other", 1e-5, None), (2, "cls", 2e-4, 3e-4), (2, "other", 1e-6, 1e-7)]
+    layers += [(layer, key, None, None) for layer in (1, 2) for key in ("sep", "punctuation")]
+    heads = [(layer, head, key, *rest) for layer, key, *rest in layers for head in (1, 2)]
+    heads[0] = (1, 1, "cls", 0.0, 0.0)
+    columns = {"layer": pl.UInt16, "key": pl.String, "magnitude": pl.Float64, "magnitude_se": pl.Float64}
+    return (
+        pl.DataFrame(layers, columns, orient="row"),
+        pl.DataFrame(heads, {"layer": pl.UInt16, "head": pl.UInt16} | columns, orient="row"),
+        pl.DataFrame({"examples": [1200], "masked": [19_000], "loss": [2.5], "loss_se": [0.1], "refused": [None]}),
+    )
+
+
+def test_figure_3_draws_heads_as_points_and_layers_with_errors_on_a_log_axis(gradients):
+    chart = figure_3(*gradients, BERT, "my-corpus")
+    rows = drawn(chart)
+    assert {row["kind"] for row in rows} == {"[CLS]", "other tokens"}, "what the model lacks is left out"
+    assert len([row for row in rows if "name" in row]) == 7, "a magnitude of zero has no place on the axis"
+    errors = {(row["layer"], row["kind"]): (row["low"], row["high"]) for row in rows if "low" in row}
+    assert errors[1, "[CLS]"] == pytest.approx((9e-4, 1.1e-3))
+    assert errors[2, "[CLS]"] == pytest.approx((2e-5, 5e-4)), "an error as large as the mean stays on the axis"
+    assert errors[1, "other tokens"] == (None, None), "one example has no error"
+    specification = json.dumps(chart.to_dict())
+    assert '"type": "log"' in specification
+    assert "1,200 examples, 19,000 masked tokens, mean loss 2.50 nats" in specification
+
+
+def test_figure_3_of_a_model_without_a_head_says_why(gradients):
+    layers, heads, loss = gradients
+    said = loss.with_columns(refused=pl.lit("model m: it has no head"))
+    chart = figure_3(layers.clear(), heads.clear(), said, BERT, "my-corpus")
+    assert [row["sentence"] for row in drawn(chart)] == ["model m: it has no head"]

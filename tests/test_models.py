@@ -129,6 +129,14 @@ def test_the_fingerprint_is_of_the_weights(bert_folder, tmp_path):
     assert tokenizer_fingerprint(same.tokenizer) == tokenizer_fingerprint(other.tokenizer)
 
 
+def test_a_checkpoint_without_a_pooler_is_the_same_each_time(tmp_path):
+    """As RoBERTa and DistilBERT come: the pooler that the loader makes up is another on every loading."""
+    save_bert(tmp_path, auto=transformers.AutoModelForMaskedLM)
+    one, other = (load(tmp_path, "bert").network for _ in range(2))
+    assert not torch.equal(one.pooler.dense.weight, other.pooler.dense.weight)
+    assert weights_fingerprint(one) == weights_fingerprint(other)
+
+
 def test_using_a_tokenizer_leaves_its_fingerprint(bert_folder):
     fresh, used = (load(bert_folder, "bert").tokenizer for _ in range(2))
     before = tokenizer_fingerprint(used)

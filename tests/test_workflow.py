@@ -19,8 +19,9 @@ FIGURE_1 = {"choose_maps": 1, "draw_figure_1": 1}
 FIGURES_2_AND_4 = {"draw_figure_2": 1, "draw_figure_4": 1}
 CLUSTERS = {"count_divergence": 2, "merge_divergence": 1, "map_heads": 1, "draw_figure_6": 1, "draw_divergence": 1}
 NORMS = {"count_norms": 2, "merge_norms": 1, "compare_sep": 1, "render_claims": 1, "draw_figure_sep": 1}
+GRADIENTS = {"check_mlm_head": 1, "count_gradients": 2, "merge_gradients": 1}
 OF_MAPS = MAPS | SURFACE | FIGURE_1 | FIGURES_2_AND_4 | CLUSTERS
-ALL_JOBS = READING | {"list_skipped": 1} | OF_MAPS | NORMS
+ALL_JOBS = READING | {"list_skipped": 1} | OF_MAPS | NORMS | GRADIENTS | {"draw_figure_3": 1}
 
 
 @pytest.fixture(scope="module")
@@ -207,8 +208,10 @@ def test_shards_and_batches_change_no_byte_of_a_table(finished, fresh):
         ("figure_4", MAPS | SURFACE | {"draw_figure_4": 1}),
         ("clusters", MAPS | SURFACE | CLUSTERS),
         ("figure_6", {**MAPS, **SURFACE, **CLUSTERS, "draw_divergence": 0}),
-        ("norms", NORMS | {"list_skipped": 1}),
-        ("figure_sep", {**NORMS, "render_claims": 0}),
+        ("gradients", GRADIENTS | {"draw_figure_3": 1}),
+        ("figure_3", GRADIENTS | {"draw_figure_3": 1}),
+        ("norms", NORMS | GRADIENTS | {"list_skipped": 1}),
+        ("figure_sep", {**NORMS, **GRADIENTS, "render_claims": 0}),
     ],
 )
 def test_each_target_works_from_nothing(fresh, target, wanted):

@@ -11,10 +11,8 @@ import yaml
 from checkpoints import DEMO_TEXT, REPOSITORY
 
 TARGETS = {
-    *("total", "all", "surface", "syntax", "coreference", "table_1", "table_2"),
-    *("figure_1", "figure_2", "figure_4", "figure_5"),
-    *("clusters", "figure_6"),
-    *("norms", "figure_sep"),
+    *("total", "all", "surface", "syntax", "coreference", "clusters", "norms", "gradients"),
+    *("table_1", "table_2", "figure_sep", *(f"figure_{number}" for number in range(1, 7))),
 }
 PARTS = ("workflow", "scripts", "envs", "config")
 

@@ -21,6 +21,7 @@ FORMATS = {
 MANY_FILES = {("coreference", "corefud"), ("coreference", "conll2012")}
 TEXT_TOKENS = 128
 SENTENCE_WORDS = {"treebank": 100, "coreference": 250}
+TRAIN = "train"
 SCHEMA = Path(__file__).resolve().parents[2] / "workflow" / "schemas" / "config.schema.yaml"
 
 
@@ -87,6 +88,8 @@ def _explain(error) -> tuple[list, str]:
             return path, f"found {found!r}; {schema['description']}"
         case "minimum":
             return path, f"expected {error.validator_value} or more, found {found!r}"
+        case "exclusiveMinimum":
+            return path, f"expected more than {error.validator_value}, found {found!r}"
         case "maximum":
             return path, f"expected {error.validator_value} or less, found {found!r}"
         case "minItems" | "maxItems" if schema.get("maxItems"):
@@ -113,7 +116,7 @@ def _contradictions(config, base, packages_here):
         for name in (name for name, times in Counter(names).items() if times > 1):
             yield [section], f"expected names that differ, found {name} {names.count(name)} times; rename one"
     for number, model in enumerate(config["models"]):
-        yield from (([*("models", number), key], text) for key, text in _model_problems(model, packages_here))
+        yield from (([*("models", number), key], text) for key, text in _model_problems(model, base, packages_here))
     for number, corpus in enumerate(config["corpora"]):
         yield from (([*("corpora", number), key], text) for key, text in _corpus_problems(corpus, base))
         yield from (
@@ -121,14 +124,37 @@ def _contradictions(config, base, packages_here):
             for name in corpus["models"]
             if name not in models
         )
+    yield from _training_problems(config)
     for number, head in enumerate(config["figure_1"]["heads"]):
         if head["model"] not in models:
             path = ["figure_1", "heads", number, "model"]
             yield path, f"unknown model {head['model']}; the models are {', '.join(models)}"
 
 
-def _model_problems(model, packages_here):
+def _training_problems(config):
+    """What a fitted head lacks: two texts, for those models that want one."""
+    texts = [corpus["name"] for corpus in config["corpora"] if corpus["kind"] == "text"]
+    wanting = [model["name"] for model in config["models"] if model["mlm_head"] == TRAIN]
+    section = config["train_mlm_head"]
+    for key in ("corpus", "held_out") if wanting else ():
+        if section[key] not in texts:
+            yield (
+                ["train_mlm_head", key],
+                f"expected the name of a text corpus, since mlm_head of {', '.join(wanting)} is {TRAIN}; found "
+                f"{section[key]!r}; the texts are {', '.join(texts) or 'none'}",
+            )
+    if wanting and section["corpus"] == section["held_out"] in texts:
+        yield (
+            ["train_mlm_head", "held_out"],
+            f"expected another text than corpus, found {section['held_out']!r} for both",
+        )
+
+
+def _model_problems(model, base, packages_here):
     source = model["source"]
+    head = model["mlm_head"]
+    if head not in (None, TRAIN) and not find_files(head, base):
+        yield "mlm_head", f"there is no file {head!r}, neither from {Path.cwd()} nor from {base}"
     if source.startswith(PACKAGE_PREFIX):
         package = source.removeprefix(PACKAGE_PREFIX).split("/")[0]
         if model["revision"]:

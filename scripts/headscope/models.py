@@ -29,6 +29,7 @@ PACKAGE_PREFIX = "package:"
 PROBE_TOKENS = 256
 PROBE_TEXT = "The heads of a model look at the words before them, at the words after them, and at nothing. "
 MOST_CHARACTERS = 400  # of a message that transformers wrote
+POOLER = "pooler"  # in the names of weights that no map depends on
 NO_LIMIT = 1_000_000  # tokenizers without a limit of their own say 1e30
 ROW_SUM_TOLERANCE = 1e-3  # a float32 softmax over thousands of keys is off by 1e-6; see also check_rows
 
@@ -76,14 +77,34 @@ class LoadedModel:
         InputError
             If there are no maps or they are not square.
         """
+        with torch.inference_mode():
+            _, maps = self.states_and_maps(ids, segments)
+            errors = [(layer.sum(-1, dtype=torch.float32) - 1).abs().amax() for layer in maps]
+            return maps, torch.stack(errors).amax().to(maps[0].dtype)
+
+    def states_and_maps(self, ids, segments=None):
+        """
+        Run one batch as `forward` does, keeping what a backward pass needs where the caller's mode says so.
+
+        Returns
+        -------
+        states
+            The last hidden states, (example, token, width).
+        maps
+            One (example, head, query, key) a layer.
+
+        Raises
+        ------
+        InputError
+            If there are no maps or they are not square.
+        """
         inputs = {"input_ids": ids.to(self.device)}
         if self.takes_segments and segments is not None:
             inputs["token_type_ids"] = segments.to(self.device)
-        with torch.inference_mode():
-            maps = getattr(self.network(**inputs, output_attentions=True, return_dict=True), "attentions", None)
-            check_maps(maps, tuple(ids.shape), self.network)
-            errors = [(layer.sum(-1, dtype=torch.float32) - 1).abs().amax() for layer in maps]
-            return maps, torch.stack(errors).amax().to(maps[0].dtype)
+        output = self.network(**inputs, output_attentions=True, return_dict=True)
+        maps = getattr(output, "attentions", None)
+        check_maps(maps, tuple(ids.shape), self.network)
+        return getattr(output, "last_hidden_state", None), maps
 
 
 def locate(source: str) -> Path:
@@ -182,6 +203,47 @@ def load_described(folder: Path, described: Description, device: str, loading: d
     return model
 
 
+def load_masked(folder: Path, name: str, loading: dict) -> tuple[nn.Module | None, list[str]]:
+    """
+    Load the checkpoint as the masked language model of its architecture.
+
+    Parameters
+    ----------
+    loading
+        The keys of the config entry that say how the model is loaded.
+
+    Returns
+    -------
+    masked
+        The model; None where transformers knows none of this architecture, or one whose loss is a decoder's.
+    missing
+        The weights, besides the encoder's, that the checkpoint lacks: transformers made them up.
+
+    Raises
+    ------
+    InputError
+        If transformers cannot load it.
+    """
+    trusted = loading.get("allow_remote_code", False)
+    config = _loaded(transformers.AutoConfig, folder, name, trust_remote_code=trusted)
+    own_code = "AutoModelForMaskedLM" in getattr(config, "auto_map", {})
+    known = own_code or type(config) in transformers.MODEL_FOR_MASKED_LM_MAPPING
+    if not known or getattr(config, "is_encoder_decoder", False):
+        return None, []
+    masked, report = _loaded(
+        transformers.AutoModelForMaskedLM,
+        folder,
+        name,
+        dtype=getattr(torch, loading.get("dtype", "float32")),
+        use_safetensors=None if loading.get("allow_pickle", False) else True,
+        output_loading_info=True,
+        trust_remote_code=trusted,
+    )
+    made_up = {*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])}
+    encoder = f"{masked.base_model_prefix}."
+    return masked, sorted(key for key in made_up if not key.startswith(encoder))
+
+
 def _loaded(auto_class, folder, name, **options):
     try:
         return auto_class.from_pretrained(folder, local_files_only=True, **options)
@@ -217,7 +279,7 @@ def _refuse_remote_code(folder, name, allow_remote_code):
 
 
 def _refuse_missing_weights(report, name):
-    missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)  # no map depends on a pooler
+    missing = sorted(key for key in report["missing_keys"] if POOLER not in key)
     wrong = sorted(str(key) for key in report["mismatched_keys"])
     if missing or wrong:
         raise InputError(
@@ -359,9 +421,15 @@ def _declared_reach(config, layer: int) -> int | None:
 
 
 def weights_fingerprint(network: nn.Module) -> str:
-    """Return a digest of every parameter and buffer: name, dtype, shape and bytes."""
+    """
+    Return a digest of every parameter and buffer: name, dtype, shape and bytes.
+
+    Poolers are left out: no map depends on them, and where a checkpoint has none they are random on every loading.
+    """
     digest = hashlib.blake2b(digest_size=16)
     for name, weights in sorted(network.state_dict().items()):
+        if POOLER in name:
+            continue
         digest.update(f"{name} {weights.dtype} {tuple(weights.shape)}".encode())
         digest.update(weights.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
     return digest.hexdigest()

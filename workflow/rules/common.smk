@@ -153,12 +153,6 @@ def fold(wildcards):
     return None if CORPORA[wildcards.corpus]["kind"] == "text" else config["attention"]["fold"]
 
 
-def gradients(wildcards):
-    """The table of gradients, where this workflow has a rule that makes it; no file otherwise."""
-    table = f"results/{wildcards.model}/{wildcards.corpus}/gradients/layers.parquet"
-    return table if workflow.is_rule("merge_gradients") else []
-
-
 def checkpoint(wildcards):
     """A param: where the model is to be loaded from."""
     model = MODELS[wildcards.model]
@@ -179,3 +173,16 @@ def loading(wildcards):
     """A param: the keys of the config entry that say how the model is loaded."""
     keys = ("dtype", "attention", "allow_pickle", "allow_remote_code")
     return {key: MODELS[wildcards.model][key] for key in keys}
+
+
+def mlm_head_file(wildcards):
+    """The head that the config names or has fitted; none where the checkpoint's own is meant."""
+    head = MODELS[wildcards.model]["mlm_head"]
+    if head == "train":
+        return f"models/{wildcards.model}/mlm_head.safetensors"
+    return [str(path) for path in find_files(head, ROOT).values()] if head else []
+
+
+def mlm_text(key):
+    """An input function: the text in a model's tokens that this key of the section train_mlm_head names."""
+    return lambda wildcards: f"encoded/{wildcards.model}/{config['train_mlm_head'][key]}/examples.parquet"

@@ -3,7 +3,7 @@ Norms and the [SEP] page: text examples and model in, tables and a figure out. N
 
     model and examples --count_norms, one job a shard--> counts/norms/{model}/{corpus}/{shard}.parquet
     all --merge_norms--> results/{model}/{corpus}/norms/{layers,heads}.{parquet,csv}
-    all and gradients where there are some --compare_sep--> norms/{shares,claims} --draw_figure_sep, render_claims
+    all and gradients/layers --compare_sep--> norms/{shares,claims} --draw_figure_sep, render_claims
 """
 
 
@@ -68,7 +68,7 @@ rule compare_sep:
         description="models/{model}/description.json",
         counts=shards("counts/norms"),
         layers="results/{model}/{corpus}/norms/layers.parquet",
-        gradients=gradients,
+        gradients="results/{model}/{corpus}/gradients/layers.parquet",
     output:
         shares="results/{model}/{corpus}/norms/shares.parquet",
         shares_csv="results/{model}/{corpus}/norms/shares.csv",

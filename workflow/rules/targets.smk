@@ -6,8 +6,10 @@ localrules:
     syntax,
     coreference,
     clusters,
+    gradients,
     figure_1,
     figure_2,
+    figure_3,
     figure_4,
     figure_5,
     figure_6,
@@ -25,6 +27,11 @@ rule figure_1:
 rule figure_2:
     input:
         of_runs("text", *figures("figure_2")),
+
+
+rule figure_3:
+    input:
+        of_runs("text", *figures("figure_3")),
 
 
 rule figure_4:
@@ -90,3 +97,9 @@ rule norms:
         rules.figure_sep.input,
         of_runs("text", "skipped.csv", "norms/layers.csv", "norms/heads.csv", "norms/shares.csv"),
         of_runs("text", "norms/claims.csv", "norms/claims.html", "norms/claims.md"),
+
+
+rule gradients:
+    input:
+        rules.figure_3.input,
+        of_runs("text", "gradients/layers.csv", "gradients/heads.csv", "gradients/loss.csv"),

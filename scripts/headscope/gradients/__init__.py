@@ -1,0 +1,1 @@
+"""How much the loss of masked language modelling hangs on each attention weight."""
