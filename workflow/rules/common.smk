@@ -180,7 +180,7 @@ def mlm_head_file(wildcards):
     head = MODELS[wildcards.model]["mlm_head"]
     if head == "train":
         return f"models/{wildcards.model}/mlm_head.safetensors"
-    return [str(path) for path in find_files(head, ROOT).values()] if head else []
+    return str(*find_files(head, ROOT).values()) if head else []
 
 
 def mlm_text(key):
