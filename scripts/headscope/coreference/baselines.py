@@ -11,7 +11,7 @@ import polars as pl
 
 from headscope.corpora.lexicon import Features
 
-NEVER = np.iinfo(np.int64).max
+NEVER = np.iinfo(np.int32).max
 _UNKNOWN = -1
 _VALUES = ("singular", "plural", "dual", "masculine", "feminine", "neuter", "1", "2", "3")
 _CODES = {None: _UNKNOWN} | {value: code for code, value in enumerate(_VALUES)}
@@ -49,26 +49,29 @@ def entries_of(mentions: pl.DataFrame, document: dict, size: int) -> tuple[Entri
     number = {}
 
     def numbers(texts):
-        return np.array([number.setdefault(text.lower(), len(number)) for text in texts], np.int64)
+        return np.array([number.setdefault(text.lower(), len(number)) for text in texts], np.int32)
 
     def features(table):
         return np.stack([_codes(table[name]) for name in Features._fields], axis=1).reshape(-1, len(Features._fields))
 
     words = numbers(document["words"][:size])
     by_mention = Entries(
-        mentions["head"].to_numpy().astype(np.int64) - 1,
+        mentions["head"].to_numpy().astype(np.int32) - 1,
         numbers(mentions["text"]),
         numbers(mentions["head_word"]),
         features(mentions),
     )
     by_word = Entries(
-        np.arange(size), words, words, features({name: document[name][:size] for name in Features._fields})
+        np.arange(size, dtype=np.int32),
+        words,
+        words,
+        features({name: document[name][:size] for name in Features._fields}),
     )
     return by_mention, by_word
 
 
 def _codes(values) -> np.ndarray:
-    return np.array([_CODES[value] for value in values], np.int64)
+    return np.array([_CODES[value] for value in values], np.int8)
 
 
 def predict(anaphors: Entries, entries: Entries, allowed: np.ndarray) -> dict[str, np.ndarray]:
@@ -95,9 +98,9 @@ def predict(anaphors: Entries, entries: Entries, allowed: np.ndarray) -> dict[st
     distance = np.where(is_candidate, 2 * np.abs(gap) + (gap > 0), NEVER)
     same_string = anaphors.strings[:, None] == entries.strings
     same_head = anaphors.head_words[:, None] == entries.head_words
-    ours, theirs = anaphors.features[:, None], entries.features
-    agrees = ((ours == theirs) | (ours == _UNKNOWN) | (theirs == _UNKNOWN)).all(-1)
-    anything = np.ones_like(same_head)
+    agrees, anything = np.ones((2, *same_head.shape), dtype=bool)
+    for ours, theirs in zip(anaphors.features.T[..., None], entries.features.T, strict=True):
+        agrees &= (ours == theirs) | (ours == _UNKNOWN) | (theirs == _UNKNOWN)
     sieves = {
         "nearest": (anything,),
         "head_match": (same_head, anything),

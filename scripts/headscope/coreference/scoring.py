@@ -126,8 +126,12 @@ def predicted_words(weights: np.ndarray, task: Task, words: slice = slice(None))
             values[:, :, is_special] = NOT_A_CANDIDATE
             picked["words"][direction, block] = values.argmax(2) - place[words][0]
             between = np.take(values, head_places, axis=2)
-            picked["all_mentions"][direction, block] = task.heads[between.argmax(2)]
-            picked["mentions"][direction, block] = task.heads[(between | is_later).argmax(2)]
+            best = between.argmax(2)
+            picked["all_mentions"][direction, block] = task.heads[best]
+            # The best of all mentions is the best of the earlier ones too, where it is one of them.
+            unsettled, query = np.nonzero(task.heads[best] > queries)
+            best[unsettled, query] = (between[unsettled, query] | is_later[query]).argmax(1)
+            picked["mentions"][direction, block] = task.heads[best]
     return {name: words[..., row_of] for name, words in picked.items()}
 
 
