@@ -8,10 +8,11 @@ from checkpoints import DEMO_TEXT, REPOSITORY
 from safetensors import safe_open
 
 from headscope.corpora.text import read_pairs
-from headscope.encoding import Encoded, encode_pairs
+from headscope.encoding import Encoded
 from headscope.mlm.heads import METADATA, read_head
 from headscope.mlm.training import collect, mean_loss, token_frequencies
 from headscope.models import describe, load, locate
+from headscope.tokenizing import encode_pairs
 
 DEMO = REPOSITORY / "config" / "demo"
 HEAD = DEMO / "mlm_head.safetensors"
