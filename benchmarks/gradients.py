@@ -4,7 +4,8 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.common import REPOSITORY, Row, encode_demo, load_demo_model, paired_ratio, shown
-from headscope.attention import CPU_BUDGET_MB, attention_maps
+from headscope.attention import attention_maps
+from headscope.batches import CPU_BUDGET_MB
 from headscope.gradients.counting import count_gradients
 from headscope.mlm.heads import read_head
 from headscope.models import describe
