@@ -26,6 +26,7 @@ def heads_of(sentence):
         # a possessive is headed by its noun, not by the clitic as in Collins' own rule
         ("the/DT/(TOP(NP(NP* cat/NN/* 's/POS/*) tail/NN/*))", [2, 4, 2, 0]),
         ("(/-LRB-/(TOP(NP* more/JJR/(QP* than/IN/* two/CD/*) )/-RRB-/*))", [3, 3, 0, 3, 3]),
+        ("the/DT/(TOP(NP* Tampa/NNP/(NML* Bay/NNP/*) Rays/NNPS/*))", [4, 3, 4, 0]),
         ("has/VBZ/(TOP(S(VP* gone/VBN/(VP* to/TO/(PP* him/PRP/(NP*))))))", [0, 1, 2, 3]),
         ("Mr./NNP/(TOP(NP-SBJ=1* Lee/NNP/*))", [2, 0]),
     ],

@@ -39,12 +39,12 @@ RULES = {
 # here the noun before it does, for that is what a mention like "the club 's" is about.
 NOUN_PHRASE = (
     (RIGHT, NOUNS),
-    (LEFT, {"NP"}),
+    (LEFT, {"NP", "NML"}),
     (RIGHT, {"$", "ADJP", "PRN"}),
     (RIGHT, {"CD"}),
     (RIGHT, {"JJ", "JJS", "RB", "QP"}),
 )
-NOUN_PHRASES = {"NP", "NX"}
+NOUN_PHRASES = {"NP", "NX", "NML"}  # NML: a part of a flat noun phrase in later Penn treebanks
 NEVER_HEADS = {",", ":", ".", "``", "''", "-LRB-", "-RRB-", "HYPH", "POS"}
 
 
