@@ -53,15 +53,20 @@ class Scored(NamedTuple):
     relations: np.ndarray
     offsets: np.ndarray
 
-    def of(self, relation: str, every: str) -> "Scored":
-        """Return the dependents that count in the row of a relation; `every` says what `all` is."""
-        if relation != ALL:
-            chosen = (self.relations == relation) & ~np.isnan(self.offsets)
-        elif every == "paper":
-            chosen = np.ones(len(self.relations), dtype=bool)
-        else:
-            chosen = (self.relations != PUNCTUATION) & ~np.isnan(self.offsets)
-        return Scored(self.hits.where(chosen), self.relations[chosen], self.offsets[chosen])
+    def by_relation(self, every: str) -> dict[str, "Scored"]:
+        """Return the dependents that count in each row: `all` (`every` says which), then the most frequent first."""
+        names, numbers = np.unique(self.relations, return_inverse=True)
+        has_head = ~np.isnan(self.offsets)
+        is_punctuation = (names == PUNCTUATION)[numbers]
+        chosen = {ALL: has_head & ~is_punctuation if every == "words" else np.ones_like(has_head)}
+        counts = np.bincount(numbers[has_head], minlength=len(names))
+        for number in np.lexsort((names, -counts)):
+            chosen[str(names[number])] = has_head & (numbers == number)
+        return {
+            relation: Scored(self.hits.where(which), self.relations[which], self.offsets[which])
+            for relation, which in chosen.items()
+            if which.any()
+        }
 
 
 def read_scored(paths: Iterable, scheme: str, described: Description, encoded: Encoded) -> Scored:
@@ -108,8 +113,7 @@ def merge_syntax(scored: dict[str, Scored], options: Options) -> tuple[pl.DataFr
     """
     by_head, table1 = [HEADS.to_frame()], []
     for scheme, whole in scored.items():
-        parts = {relation: whole.of(relation, options.every) for relation in [ALL, *_by_count(whole)]}
-        parts = {relation: part for relation, part in parts.items() if len(part.relations)}
+        parts = whole.by_relation(options.every)
         correct = {relation: part.hits.correct() for relation, part in parts.items()}
         intervals = _intervals(whole, parts, correct, options)
         for relation, part in parts.items():
@@ -119,11 +123,6 @@ def merge_syntax(scored: dict[str, Scored], options: Options) -> tuple[pl.DataFr
             best = _best_row(part, correct[relation], options)
             table1.append({"scheme": scheme, "relation": relation, **best, **intervals[relation]})
     return pl.concat(by_head), pl.DataFrame(table1, TABLE1)
-
-
-def _by_count(scored: Scored) -> list[str]:
-    names, counts = np.unique(scored.relations[~np.isnan(scored.offsets)], return_counts=True)
-    return [names[number] for number in np.lexsort((names, -counts))]
 
 
 def _best_row(part: Scored, correct: np.ndarray, options: Options) -> dict:
