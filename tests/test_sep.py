@@ -33,7 +33,7 @@ def describe(architecture="BertModel", layers=LAYERS, cls="[CLS]", sep="[SEP]"):
 class Everything:
     """Examples that refuse no shards."""
 
-    def refuse_other_examples(self, found, unit):
+    def refuse_other_shards(self, shards):
         pass
 
 

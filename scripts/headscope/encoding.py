@@ -6,6 +6,7 @@ its own: `words` then tells for each token which row of the map it belongs to.
 """
 
 import hashlib
+from collections.abc import Iterable
 from enum import IntEnum
 from itertools import pairwise
 from pathlib import Path
@@ -97,6 +98,18 @@ class Encoded(NamedTuple):
                 f"model {described.name}: expected examples in its own tokens ({described.tokenizer}), found those of "
                 f"another tokenizer ({self.tokenizer}); delete the folder encoded/ of this model and run again"
             )
+
+    def refuse_other_shards(self, shards: Iterable[pl.DataFrame]):
+        """
+        Refuse the tables of shards, rows in the order of `example`, that together do not hold every one exactly once.
+
+        Raises
+        ------
+        InputError
+            As `refuse_other_examples`.
+        """
+        found = [shard["example"].unique(maintain_order=True) for shard in shards]
+        self.refuse_other_examples(pl.concat(found) if found else pl.Series("example", [], pl.UInt32), "examples")
 
     def refuse_other_examples(self, found: pl.Series, unit: str):
         """

@@ -166,8 +166,7 @@ def merge_surface(
     InputError
         If the shards do not hold every example exactly once.
     """
-    found = [shard["example"].unique(maintain_order=True) for shard in shards()]
-    encoded.refuse_other_examples(pl.concat(found) if found else pl.Series("example", [], pl.UInt32), "examples")
+    encoded.refuse_other_shards(shards())
     mean, error, _ = mean_and_error(lambda: (example_means(shard, neighbours) for shard in shards()))
     layer, head = np.indices((description.layers, description.heads)).reshape(2, -1) + 1
     columns = {"layer": layer.astype(np.uint16), "head": head.astype(np.uint16)}

@@ -45,8 +45,7 @@ def merge_gradients(
     InputError
         If the shards do not hold every example exactly once.
     """
-    found = [shard["example"].unique(maintain_order=True) for shard in shards()]
-    encoded.refuse_other_examples(pl.concat(found) if found else pl.Series("example", [], pl.UInt32), "examples")
+    encoded.refuse_other_shards(shards())
     shape = described.layers, described.heads
     by_head = mean_and_error(lambda: (_magnitudes(shard, *shape) for shard in shards()))
     by_layer = mean_and_error(lambda: (_magnitudes(shard, *shape).mean(2) for shard in shards()))

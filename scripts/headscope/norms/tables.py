@@ -47,8 +47,7 @@ def merge_norms(shards: Shards, encoded: Encoded, described: Description) -> tup
     if why_not(described.architecture):
         nothing = np.empty((0, len(MEASURES), len(KEYS)))
         return tuple(_long(dict.fromkeys(places, np.empty(0)), nothing, nothing) for places in PLACES)
-    found = [shard["example"].unique(maintain_order=True) for shard in shards()]
-    encoded.refuse_other_examples(pl.concat(found) if found else pl.Series("example", [], pl.UInt32), "examples")
+    encoded.refuse_other_shards(shards())
     by_head = mean_and_error(lambda: (example_means(shard, described) for shard in shards()))
     by_layer = mean_and_error(lambda: (layer_means(example_means(shard, described)) for shard in shards()))
     layer, head = np.indices((described.layers, described.heads)).reshape(2, -1) + 1
