@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 from checkpoints import REPOSITORY
-from test_demo_treebank import LEAVES, RELATIONS, UPOS
+from test_demo_treebank import LEAVES, RELATIONS, UPOS, surface_texts
 
 from headscope.corpora.documents import read_documents
 from headscope.corpora.trees import read_trees
@@ -120,11 +120,7 @@ def test_the_library_reads_the_mentions_that_these_few_lines_read(mentions):
 def test_text_and_names_are_whole():
     trees, _ = read_trees(DEMO)
     texts = [comments["text"] for _, comments, _, _ in sentences()]
-    rebuilt = [
-        "".join(word + " " * space for word, space in zip(words, spaces, strict=True)).strip()
-        for words, spaces in trees.select("words", "space_after").iter_rows()
-    ]
-    assert rebuilt == texts
+    assert surface_texts(trees) == texts
     assert trees["sentence"].n_unique() == trees.height
 
 

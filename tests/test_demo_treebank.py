@@ -25,6 +25,13 @@ def rows():
         yield comments, [line.split("\t") for line in block.split("\n") if not line.startswith("#")]
 
 
+def surface_texts(trees):
+    return [
+        "".join(word + " " * space for word, space in zip(words, spaces, strict=True)).strip()
+        for words, spaces in trees.select("words", "space_after").iter_rows()
+    ]
+
+
 def test_every_sentence_is_a_tree_of_ten_to_twenty_five_words():
     trees, skipped = read_trees(DEMO)
     assert skipped.is_empty()
@@ -38,11 +45,7 @@ def test_every_sentence_is_a_tree_of_ten_to_twenty_five_words():
 def test_text_and_names_are_whole():
     trees, _ = read_trees(DEMO)
     texts = [comments["text"] for comments, _ in rows()]
-    rebuilt = [
-        "".join(word + " " * space for word, space in zip(words, spaces, strict=True)).strip()
-        for words, spaces in trees.select("words", "space_after").iter_rows()
-    ]
-    assert rebuilt == texts
+    assert surface_texts(trees) == texts
     assert trees["sentence"].n_unique() == trees.height
 
 

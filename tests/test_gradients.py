@@ -18,7 +18,8 @@ from headscope.gradients.counting import (
     ready_for_gradients,
 )
 from headscope.gradients.merging import merge_gradients, refused_tables
-from headscope.gradients.names import ENTRIES, KEYS
+from headscope.gradients.names import ENTRIES
+from headscope.keys import KEYS
 from headscope.mlm.heads import load_head, vocabulary_of
 from headscope.mlm.masking import mask_tokens
 from headscope.models import describe, load
@@ -186,10 +187,16 @@ def test_local_layers_are_counted_within_their_window(tmp_path):
     )
     save_checkpoint(tmp_path, config, wordpiece(), auto=transformers.AutoModelForMaskedLM)
     model, head, described = loaded(tmp_path)
-    encoded = encoded_from({1: [CLS, *[TEXT] * 18, SEP]}, first_id=100)
+    encoded = encoded_from({1: [CLS, *[TEXT] * 18, SEP]}, first_id=100)._replace(tokenizer=described.tokenizer)
     counts = count_gradients(model, head, described, encoded, 0).filter(head=1)
     assert counts["cls_entries"].to_list() == [20, 5, 20]
     assert (counts["cls_entries"] + counts["sep_entries"] + counts["other_entries"]).to_list() == [400, 160, 400]
+
+
+def test_examples_in_other_tokens_are_refused(folder, encoded):
+    model, head, described = loaded(folder)
+    with pytest.raises(InputError, match="expected examples in its own tokens"):
+        count_gradients(model, head, described, encoded._replace(tokenizer="another"), 0)
 
 
 def encoded_from(kinds_by_example, first_id=0):

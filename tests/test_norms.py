@@ -9,11 +9,11 @@ import transformers
 from headscope.attention import attention_maps
 from headscope.encoding import Kind
 from headscope.errors import InputError
+from headscope.keys import KEYS
 from headscope.models import LoadedModel, load
 from headscope.norms import values as norm_values
 from headscope.norms.architectures import ARCHITECTURES, Projections, why_not
 from headscope.norms.counts import SUMS, count_norms, keys_of_kinds, layer_sums
-from headscope.norms.names import KEYS
 from headscope.norms.tables import example_means, merge_norms
 from headscope.norms.values import HeadOutput, Seen, check_law, watching
 from headscope.surface import count_surface

@@ -11,10 +11,10 @@ from checkpoints import REPOSITORY
 
 from headscope.charts.figure_sep import figure_sep
 from headscope.description import Description, LayerView
+from headscope.keys import KEYS
 from headscope.norms.claims import sep_claims, verdict
 from headscope.norms.claims_page import render_claims
 from headscope.norms.counts import COUNTS, SUMS, no_counts
-from headscope.norms.names import KEYS
 from headscope.norms.shares import key_shares
 from headscope.norms.tables import merge_norms
 from headscope.sums import table_of_sums

@@ -159,7 +159,7 @@ def merge_divergence(
     InputError
         If the shards do not hold every example exactly once.
     """
-    encoded.refuse_other_examples(pl.concat([table["example"] for table in examples]), "examples")
+    encoded.refuse_other_shards(examples)
     heads = description.layers * description.heads
     steps = sum(shard["steps"].to_numpy() for shard in shards)
     divergence = np.zeros((heads, heads))

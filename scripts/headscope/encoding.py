@@ -18,6 +18,7 @@ import polars as pl
 from headscope.description import Description
 from headscope.errors import InputError
 from headscope.files import replacing
+from headscope.keys import KEYS
 
 ENCODED = pl.Schema(
     {
@@ -45,6 +46,8 @@ class Kind(IntEnum):
 
 
 WORDS = frozenset((Kind.TEXT, Kind.PUNCTUATION))
+KIND_OF_KEY = dict(zip(KEYS, (Kind.CLS, Kind.SEP, Kind.PUNCTUATION), strict=False))
+"""Of the kinds of key token; all others are the last of `KEYS`."""
 
 
 class Encoded(NamedTuple):

@@ -16,6 +16,14 @@ from headscope.description import Description
 from headscope.encoding import Encoded
 
 ROWS_AT_ONCE = 4096
+HEAD_COLUMNS = {
+    "layer": pl.UInt16,
+    "head": pl.UInt16,
+    "direction": pl.String,
+    "correct": pl.UInt32,
+    "total": pl.UInt32,
+    "accuracy": pl.Float64,
+}
 
 
 class Hits(NamedTuple):
@@ -80,19 +88,28 @@ def read_hits(paths: Iterable, encoded: Encoded, unit: str, **only) -> pl.DataFr
     return table
 
 
+def chosen_on_other_half(hits: Hits) -> list[tuple[np.ndarray, int]]:
+    """
+    Return for each half of the examples (even numbers, odd numbers) the head-direction that is best on the other half.
+
+    Returns
+    -------
+    Which things are of the half, bool (thing,), and the number of the head-direction; nothing where one half is empty.
+    """
+    even, odd = hits.folds()
+    if not even.any() or not odd.any():
+        return []
+    return [(half, int(hits.where(other).correct().argmax())) for half, other in ((even, odd), (odd, even))]
+
+
 def held_out_accuracy(hits: Hits) -> float | None:
     """
-    Return what a head reaches on examples that it was not chosen on.
+    Return what a head reaches on examples that it was not chosen on, the mean of both halves (`chosen_on_other_half`).
 
-    The best head-direction of the examples of even number is scored on those of odd number, and the other way round;
-    the mean of both. None where one half has nothing to score.
+    None where one half has nothing to score.
     """
-    halves = [hits.where(fold) for fold in hits.folds()]
-    if not all(len(half.examples) for half in halves):
-        return None
-    counts = [half.correct() for half in halves]
-    scores = [counts[1 - fold][counts[fold].argmax()] / len(halves[1 - fold].examples) for fold in (0, 1)]
-    return float(np.mean(scores))
+    scores = [hits.of_head(number)[half].mean() for half, number in chosen_on_other_half(hits)]
+    return float(np.mean(scores)) if scores else None
 
 
 def counts_by_example(every: np.ndarray, examples: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:

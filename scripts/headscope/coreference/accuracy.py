@@ -14,21 +14,10 @@ from headscope.coreference.names import ALL, BASELINES, DIRECTIONS, TYPES
 from headscope.description import Description
 from headscope.encoding import Encoded
 from headscope.errors import InputError
-from headscope.hits import Hits, counts_by_example, read_hits, rows_of_heads
+from headscope.hits import HEAD_COLUMNS, Hits, chosen_on_other_half, counts_by_example, read_hits, rows_of_heads
 from headscope.statistics import bootstrap_intervals
 
-HEADS = pl.Schema(
-    {
-        "candidates": pl.String,
-        "mention_type": pl.String,
-        "layer": pl.UInt16,
-        "head": pl.UInt16,
-        "direction": pl.String,
-        "correct": pl.UInt32,
-        "total": pl.UInt32,
-        "accuracy": pl.Float64,
-    }
-)
+HEADS = pl.Schema({"candidates": pl.String, "mention_type": pl.String} | HEAD_COLUMNS)
 TABLE2 = pl.Schema(
     {
         "candidates": pl.String,
@@ -166,12 +155,12 @@ def _table2_rows(candidates, scored: Scored, right, best, resamples, seed) -> li
     direction, layer, head = scored.hits.named(best)
     singled_out = {"layer": layer, "head": head, "direction": DIRECTIONS[direction]}
     examples = scored.hits.examples
-    cells = {}
+    halves, cells = chosen_on_other_half(scored.hits), {}
     for name in TYPES:
         of_type = scored.of_type(name)
         for predictor, values in right.items():
             cells[predictor, name] = _Weighted(examples[of_type], values[of_type], np.ones(of_type.sum()))
-        cells["held_out", name] = _held_out(scored, of_type)
+        cells["held_out", name] = _held_out(scored.hits, halves, of_type)
     low, high = _intervals(scored.documents, cells.values(), resamples, seed)
     rows = {predictor: {"candidates": candidates, "predictor": predictor} for predictor, _ in cells}
     rows["head"] |= singled_out
@@ -185,22 +174,20 @@ def _table2_rows(candidates, scored: Scored, right, best, resamples, seed) -> li
     return list(rows.values())
 
 
-def _held_out(scored: Scored, of_type: np.ndarray) -> _Weighted:
+def _held_out(hits: Hits, halves: list[tuple[np.ndarray, int]], of_type: np.ndarray) -> _Weighted:
     """
     The anaphors of one type, each predicted by the head that is best on the half of documents it is not in.
 
     Each half weighs the same, so that the accuracy is the mean of both; nothing where one half has no anaphors.
     """
-    examples, right, weights = scored.hits.examples, np.zeros(len(of_type)), np.zeros(len(of_type))
-    folds = scored.hits.folds()
-    for inside, outside in (folds, folds[::-1]):
-        counted = inside & of_type
-        if not outside.any() or not counted.any():
-            return _Weighted(examples[:0], right[:0], weights[:0])
-        chosen = int(scored.hits.where(outside).correct().argmax())
-        right[counted] = scored.hits.of_head(chosen)[counted]
-        weights[counted] = 1 / counted.sum()
-    return _Weighted(examples[of_type], right[of_type], weights[of_type])
+    right, weights = np.zeros((2, len(of_type)))
+    for half, chosen in halves:
+        counted = half & of_type
+        right[counted] = hits.of_head(chosen)[counted]
+        weights[counted] = 1 / max(1, counted.sum())
+    if not halves or not all((half & of_type).any() for half, _ in halves):
+        of_type = np.zeros_like(of_type)
+    return _Weighted(hits.examples[of_type], right[of_type], weights[of_type])
 
 
 def _intervals(documents, cells: Iterable[_Weighted], resamples, seed) -> tuple[list, list]:

@@ -24,7 +24,7 @@ def cut_mentions(mentions: pl.DataFrame, encoded: Encoded) -> tuple[pl.DataFrame
     skipped
         One row a document that lost mentions: how many cross its cut, and how many stand behind it.
     """
-    table = encoded.table.select("example", "where", "truncated", words=_words(encoded.table["kinds"]))
+    table = encoded.table.select("example", "where", words=_words(encoded.table["kinds"]))
     joined = mentions.join(table.rename({"where": "document_where"}), on="example", maintain_order="left")
     kept = joined.filter(pl.col("last") <= pl.col("words")).select(mentions.columns)
     lost = joined.filter(pl.col("last") > pl.col("words"))

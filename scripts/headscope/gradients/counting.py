@@ -16,16 +16,16 @@ from torch.nn.functional import cross_entropy
 
 from headscope.batches import automatic_budget_mb, plan_batches, token_matrix
 from headscope.description import Description
-from headscope.encoding import Encoded, Kind
+from headscope.encoding import KIND_OF_KEY, Encoded
 from headscope.errors import InputError
-from headscope.gradients.names import ENTRIES, KEYS
+from headscope.gradients.names import ENTRIES
+from headscope.keys import KEYS
 from headscope.mlm.heads import vocabulary_of
 from headscope.mlm.masking import Masked, mask_tokens
 from headscope.models import LoadedModel
 
 ONE_AT_A_TIME = 1e-9  # MiB: plan_batches makes a batch of each example
 GPU_BUDGET_PART = 1 / 8  # of extraction's: what a backward pass needs is several times the maps of short examples
-KIND_OF_KEY = {"cls": Kind.CLS, "sep": Kind.SEP, "punctuation": Kind.PUNCTUATION}
 COLUMNS = (
     {"example": pl.UInt32, "layer": pl.UInt16, "head": pl.UInt16, "masked": pl.UInt32, "loss": pl.Float64}
     | dict.fromkeys(ENTRIES, pl.UInt32)
@@ -128,7 +128,7 @@ def gradient_sums(gradients: np.ndarray, kinds: np.ndarray, visible: np.ndarray)
     sums
         float64 (layer, head, kind).
     """
-    of_kind = np.stack([kinds == KIND_OF_KEY[key] for key in KEYS[:-1]])
+    of_kind = np.stack([kinds == kind for kind in KIND_OF_KEY.values()])
     of_kind = np.vstack([of_kind, ~of_kind.any(0)]).T  # (token, kind)
     entries = visible.sum(1) @ of_kind.astype(np.int64)
     magnitudes = np.abs(gradients)
@@ -172,8 +172,9 @@ def count_gradients(
     Raises
     ------
     InputError
-        As `attention_gradients`, and if a loss is not finite.
+        As `attention_gradients`, if a loss is not finite, or if the examples are not tokens of this model.
     """
+    encoded.refuse_other_tokens(described)
     ready_for_gradients(model)
     vocabulary, table = vocabulary_of(model), encoded.table
     if model.device.type == "cpu":

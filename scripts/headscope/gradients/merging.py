@@ -7,7 +7,8 @@ import polars as pl
 
 from headscope.description import Description
 from headscope.encoding import Encoded
-from headscope.gradients.names import ENTRIES, KEYS
+from headscope.gradients.names import ENTRIES
+from headscope.keys import KEYS
 from headscope.statistics import mean_and_error
 
 LAYERS = pl.Schema({"layer": pl.UInt16, "key": pl.String, "magnitude": pl.Float64, "magnitude_se": pl.Float64})

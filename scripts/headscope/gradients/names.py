@@ -1,4 +1,5 @@
-"""The kinds of keys that gradients are averaged over, in the order of the tables, and the columns of their counts."""
+"""The columns that count the entries of each kind of key that gradients are averaged over."""
 
-KEYS = ("cls", "sep", "punctuation", "other")
+from headscope.keys import KEYS
+
 ENTRIES = tuple(f"{key}_entries" for key in KEYS)

@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 
 from headscope.description import Description
+from headscope.keys import KEYS
 from headscope.norms.architectures import why_not
-from headscope.norms.names import EXPECTATIONS, KEYS, MEASURES
+from headscope.norms.names import EXPECTATIONS, MEASURES
 from headscope.norms.shares import magnitudes, token_numbers
 from headscope.norms.tables import Shards, example_means, layer_means
 from headscope.statistics import interval, mean_and_error, rank_correlation, resampled_means

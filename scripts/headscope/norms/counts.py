@@ -15,16 +15,15 @@ import torch
 
 from headscope.batches import automatic_budget_mb, plan_batches, token_matrix
 from headscope.description import Description
-from headscope.encoding import Encoded, Kind
+from headscope.encoding import KIND_OF_KEY, Encoded
 from headscope.errors import InputError
+from headscope.keys import KEYS
 from headscope.models import LoadedModel, check_rows
-from headscope.norms.names import KEYS
 from headscope.norms.values import Seen, check_law, watching
 from headscope.sums import table_of_sums
 
 COUNTS = ("tokens", *KEYS)
 SUMS = (*(f"{what}_{key}" for what in ("weight", "norm", "value") for key in KEYS), "norm_queries")
-KINDS = (Kind.CLS, Kind.SEP, Kind.PUNCTUATION)  # the last of KEYS is all others
 
 
 def count_norms(
@@ -107,7 +106,7 @@ def _launch(model: LoadedModel, heads: int, batches: Iterable[pl.DataFrame]) -> 
 
 def keys_of_kinds(kinds: torch.Tensor) -> torch.Tensor:
     """Turn kinds (example, token) into 1 where a token is a key of a kind, float32 (example, token, kind as `KEYS`)."""
-    named = torch.stack([kinds == kind for kind in KINDS], dim=-1)
+    named = torch.stack([kinds == kind for kind in KIND_OF_KEY.values()], dim=-1)
     return torch.cat([named, ~named.any(-1, keepdim=True)], dim=-1).float()
 
 

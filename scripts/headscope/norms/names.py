@@ -1,6 +1,5 @@
-"""How the tables of norms read: kinds of key token, measures, and the claims about [SEP] and [CLS]."""
+"""How the tables of norms read: measures, and the claims about [SEP] and [CLS]."""
 
-KEYS = ("cls", "sep", "punctuation", "other")
 MEASURES = ("weight_share", "norm_share", "value_norm")
 ATTENTION, NORM, GRADIENT, TOKENS = "attention", "norm", "gradient", "tokens"
 CLAIM_NAMES = {

@@ -3,7 +3,8 @@
 import numpy as np
 import polars as pl
 
-from headscope.norms.names import ATTENTION, GRADIENT, KEYS, NORM, TOKENS
+from headscope.keys import KEYS
+from headscope.norms.names import ATTENTION, GRADIENT, NORM, TOKENS
 from headscope.norms.tables import Shards
 from headscope.statistics import mean_and_error
 

@@ -7,8 +7,9 @@ import polars as pl
 
 from headscope.description import Description
 from headscope.encoding import Encoded
+from headscope.keys import KEYS
 from headscope.norms.architectures import why_not
-from headscope.norms.names import KEYS, MEASURES
+from headscope.norms.names import MEASURES
 from headscope.statistics import mean_and_error
 
 PLACES = (("layer",), ("layer", "head"))

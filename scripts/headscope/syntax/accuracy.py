@@ -12,22 +12,11 @@ import polars as pl
 
 from headscope.description import Description
 from headscope.encoding import Encoded
-from headscope.hits import Hits, counts_by_example, held_out_accuracy, read_hits, rows_of_heads
+from headscope.hits import HEAD_COLUMNS, Hits, counts_by_example, held_out_accuracy, read_hits, rows_of_heads
 from headscope.statistics import bootstrap_intervals
 from headscope.syntax.names import ALL, DIRECTIONS, PUNCTUATION
 
-HEADS = pl.Schema(
-    {
-        "scheme": pl.String,
-        "relation": pl.String,
-        "layer": pl.UInt16,
-        "head": pl.UInt16,
-        "direction": pl.String,
-        "correct": pl.UInt32,
-        "total": pl.UInt32,
-        "accuracy": pl.Float64,
-    }
-)
+HEADS = pl.Schema({"scheme": pl.String, "relation": pl.String} | HEAD_COLUMNS)
 TABLE1 = pl.Schema(
     {
         "scheme": pl.String,
