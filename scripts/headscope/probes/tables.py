@@ -19,8 +19,8 @@ COUNTS = pl.Schema(
 """
 One row per probe, number of training sentences, seed and sentence.
 
-`words`: dependents that count, all but punctuation, the root among them; `correct`: whose head is the most probable one;
-`tree_correct`: whose head is that of the maximum spanning tree. `edges`: joins of two words, both no punctuation;
+`words`: dependents that count, all but punctuation, the root among them; `correct`: whose head is the most probable
+one; `tree_correct`: whose head is that of the maximum spanning tree. `edges`: joins of two words, both no punctuation;
 `edges_correct`: those that are joined in the prediction, whichever is the head. Null where a probe has no such thing.
 """
 
@@ -49,10 +49,11 @@ TABLE3 = pl.Schema(
 """
 `probes/table3`: one row a probe, in the order of `headscope.probes.names.PRINTED`.
 
-`probe`: a key of `PRINTED`; `features`: what it reads, in words. Shares from 0 to 1: means over the runs of different seed, `_sd` their standard
-deviation (null for a single run), `_low` and `_high` the 95 % interval of the mean by bootstrap over sentences. `tree_uas`: with
-maximum-spanning-tree decoding. `selectivity`: UAS minus that of the same probe on permuted trees. `trained`: the sentences it was trained on,
-those held out for early stopping not counted; `sentences`, `words`, `edges`: what it was scored on.
+`probe`: a key of `PRINTED`; `features`: what it reads, in words. Shares from 0 to 1: means over the runs of different
+seed, `_sd` their standard deviation (null for a single run), `_low` and `_high` the 95 % interval of the mean by
+bootstrap over sentences. `tree_uas`: with maximum-spanning-tree decoding. `selectivity`: UAS minus that of the same
+probe on permuted trees. `trained`: the sentences it was given, the tenth held out for early stopping among them (null:
+none); `sentences`, `words`, `edges`: what it was scored on.
 """
 
 CURVE = pl.Schema(
@@ -83,6 +84,6 @@ WEIGHTS = pl.Schema(
 """
 `probes/weights`: what a probe over attention learned for each head, mean and standard deviation over seeds.
 
-`direction`: `dependent_to_head` (w: attention from the dependent to the candidate) or `head_to_dependent` (u); `weight`: logits
-per unit of attention; of a probe with words, at the mean word vector of the training words.
+`direction`: `dependent_to_head` (w: attention from the dependent to the candidate) or `head_to_dependent` (u);
+`weight`: logits per unit of attention; of a probe with words, at the mean word vector of the training words.
 """
