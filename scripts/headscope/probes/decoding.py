@@ -1,12 +1,13 @@
 """From the scores of a probe to heads: the most probable head of each word, and the best tree of all words."""
 
 import numpy as np
-from ufal.chu_liu_edmonds import chu_liu_edmonds
 
 
 def best_tree(log_probabilities: np.ndarray) -> np.ndarray:
     """
-    Return the maximum spanning tree with one word under ROOT, by the algorithm of Chu-Liu and Edmonds.
+    Return the maximum spanning tree with one word under ROOT, by Stanza's algorithm of Chu-Liu and Edmonds.
+
+    Where the most probable heads are such a tree, nothing can be better.
 
     Parameters
     ----------
@@ -17,14 +18,23 @@ def best_tree(log_probabilities: np.ndarray) -> np.ndarray:
     -------
     int64 (dependent,): heads from 1, 0 for ROOT, of the highest sum.
     """
-    words = len(log_probabilities)
-    scores = np.full((words + 1, words + 1), np.nan)
-    scores[1:] = np.where(np.isfinite(log_probabilities), log_probabilities, np.nan)
-    # A second word under ROOT costs more than anything it could gain, so that the best tree has one (Stanojević and
-    # Cohen 2021, "A root of a problem").
-    scores[1:, 0] -= 1 + words * (np.nanmax(scores) - np.nanmin(scores))
-    heads, _ = chu_liu_edmonds(scores)
-    return np.array(heads[1:], np.int64)
+    heads = log_probabilities.argmax(1)
+    if is_tree(heads):
+        return heads
+    from stanza.models.common.chuliu_edmonds import chuliu_edmonds_one_root
+
+    scores = np.pad(np.asarray(log_probabilities, np.float64), ((1, 0), (0, 0)))
+    return chuliu_edmonds_one_root(scores)[1:].astype(np.int64)
+
+
+def is_tree(heads: np.ndarray) -> bool:
+    """Return whether heads (word,), from 1, 0 for ROOT, lead every word to one word under ROOT."""
+    if (heads == 0).sum() != 1:
+        return False
+    reached = np.concatenate([[0], heads])
+    for _ in range(len(heads).bit_length()):
+        reached = reached[reached]
+    return not reached.any()
 
 
 def edges_joined(predicted: np.ndarray, heads: np.ndarray, counted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -29,7 +29,7 @@ PAIRS_AT_ONCE = 8192  # of words; a block of sentences that stays near the cache
 
 
 class _Fitted(NamedTuple):
-    """A run ready to score: its network, the vectors of all words, what it is called, and whether trees are decoded."""
+    """A run ready to score: its network, the vectors of all words, what it is called, on which trees, and whether to decode."""
 
     network: torch.nn.Module
     vectors: torch.Tensor | None
@@ -94,7 +94,7 @@ def _fitted(probe: LearnedProbe, vectors: Vectors, described: Description) -> It
         network = make_probe(learned, heads, vectors.matrix.shape[1], np.random.default_rng(0))
         network.load_state_dict(run.weights)
         named = {"probe": probe.probe, "features": "; ".join(reads), "trained": run.trained, "seed": run.seed}
-        yield _Fitted(network.eval(), matrix, named, learned.control, run.trained == most)
+        yield _Fitted(network.eval(), matrix, named, learned.control, run.trained == most and not learned.control)
 
 
 def _in_blocks(sentences: Iterable[Attended]) -> Iterator[Attended]:
