@@ -29,7 +29,7 @@ PAIRS_AT_ONCE = 8192  # of words; a block of sentences that stays near the cache
 
 
 class _Fitted(NamedTuple):
-    """A run ready to score: its network, the vectors of all words, what it is called, on which trees, and whether to decode."""
+    """A run ready to score: its network, the vectors of all words, its names, on which trees, and whether to decode."""
 
     network: torch.nn.Module
     vectors: torch.Tensor | None
