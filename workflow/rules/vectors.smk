@@ -1,0 +1,78 @@
+"""
+Word vectors of treebanks, for the probes: from the model itself or from a file, as the config says.
+
+    model and examples --embed_words--> probes/{model}/{corpus}/vectors.parquet, results/{model}/{corpus}/probes/coverage
+    file and examples --look_up_words--> the same
+"""
+
+
+def with_vectors_of(source):
+    """A wildcard constraint: the treebanks, if the config takes word vectors from this source (`model`, `file`)."""
+    named = "model" if config["probes"]["vectors"] == "model" else "file"
+    return names_of("treebank") if named == source else "(?!)"
+
+
+def vectors_file(wildcards):
+    """The user's file of word vectors."""
+    return str(*find_files(config["probes"]["vectors"], ROOT).values())
+
+
+def vectors_name(wildcards):
+    """A param: what it is called."""
+    return str(*find_files(config["probes"]["vectors"], ROOT))
+
+
+rule embed_words:
+    """Take the vectors of the words of {wildcards.corpus} out of {wildcards.model}."""
+    input:
+        checkpoint_files,
+        description="models/{model}/description.json",
+        encoded="encoded/{model}/{corpus}/examples.parquet",
+        trees="examples/{corpus}/trees.parquet",
+    output:
+        vectors="probes/{model}/{corpus}/vectors.parquet",
+        coverage="results/{model}/{corpus}/probes/coverage.parquet",
+        coverage_csv="results/{model}/{corpus}/probes/coverage.csv",
+    log:
+        "logs/embed_words/{model}/{corpus}.log",
+    benchmark:
+        "logs/embed_words/{model}/{corpus}.benchmark.tsv"
+    wildcard_constraints:
+        corpus=with_vectors_of("model"),
+    conda:
+        "../../envs/attend.yaml"
+    resources:
+        mem_mb=lambda wildcards, input, attempt: attempt * int(4000 + 3 * input.size_mb),
+    params:
+        checkpoint=checkpoint,
+        loading=loading,
+        code=code_of("embed_words"),
+    script:
+        "../../scripts/embed_words.py"
+
+
+rule look_up_words:
+    """Look the words of {wildcards.corpus} up in a file of word vectors."""
+    input:
+        encoded="encoded/{model}/{corpus}/examples.parquet",
+        trees="examples/{corpus}/trees.parquet",
+        file=vectors_file,
+    output:
+        vectors="probes/{model}/{corpus}/vectors.parquet",
+        coverage="results/{model}/{corpus}/probes/coverage.parquet",
+        coverage_csv="results/{model}/{corpus}/probes/coverage.csv",
+    log:
+        "logs/look_up_words/{model}/{corpus}.log",
+    benchmark:
+        "logs/look_up_words/{model}/{corpus}.benchmark.tsv"
+    wildcard_constraints:
+        corpus=with_vectors_of("file"),
+    conda:
+        "../../envs/analyse.yaml"
+    resources:
+        mem_mb=lambda wildcards, attempt: attempt * 2000,
+    params:
+        name=vectors_name,
+        code=code_of("look_up_words"),
+    script:
+        "../../scripts/look_up_words.py"
