@@ -5,9 +5,9 @@ One word and its numbers a line, parted by single blanks. A word may hold blanks
 numbers are the last ones. word2vec and fastText begin with a line of two numbers, how many vectors and how wide.
 """
 
-import math
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import chain, takewhile
 from typing import NamedTuple
 
@@ -69,23 +69,23 @@ def look_up(path, words: Iterable[str], shown_as=None) -> Found:
     wanted, found, repeated, vectors = {*words, UNKNOWN}, {}, 0, 0
     for number, line in chain(layout.read_already, lines):
         vectors += 1
-        word = (
-            line[: line.index(" ")] if line.count(" ") == layout.width else _long_word(number, line, layout, shown_as)
-        )
+        is_plain = line.count(" ") == layout.width
+        word = line[: line.index(" ")] if is_plain else _long_word(number, line, layout, shown_as)
         if word in found:
             repeated += 1
         elif word in wanted:
             found[word] = _finite_numbers(line, layout.width, word, f"{shown_as}:{number}")
     if layout.vectors not in (None, vectors):
         raise InputError(
-            f"{shown_as}:{layout.line}: expected {layout.vectors} vectors, as this line says, found {vectors}; the file "
-            "is cut short, or the line is wrong: copy or download it again"
+            f"{shown_as}:{layout.line}: expected {layout.vectors} vectors, as this line says, found {vectors}; the "
+            "file is cut short, or the line is wrong: copy or download it again"
         )
     known = np.array([word in found for word in words])
     if not known.any():
+        shown = ", ".join(map(repr, words[:5]))
         raise InputError(
-            f"{shown_as}: expected vectors of some of {len(words)} words ({', '.join(map(repr, words[:5]))}, ...), found "
-            "none; is the file of the corpus' language, and in lower case?"
+            f"{shown_as}: expected vectors of some of the {len(words)} words of the corpus ({shown}, ...), found none; "
+            "is the file of its language, and in lower case?"
         )
     unknown = found.get(UNKNOWN, np.zeros(layout.width, np.float32))
     return Found(np.stack([found.get(word, unknown) for word in words]), known, repeated)
@@ -104,10 +104,10 @@ def _layout(number, line, shown_as) -> _Layout:
     header = HEADER.fullmatch(line)
     vectors, width = map(int, header.groups()) if header else (None, _numbers_at_end(line))
     if not width:
-        found = f"{line[:SHOWN_CHARACTERS]!r}" if line else "an empty file"
+        found = f"{line[:SHOWN_CHARACTERS]!r} on line {number}" if line else "an empty file"
         raise InputError(
-            f"{shown_as}:{number}: expected a word and its numbers, parted by single blanks, found {found}; is this a "
-            "file of word vectors?"
+            f"{shown_as}: expected a word and its numbers, parted by single blanks, found {found}; is this a file of "
+            "word vectors?"
         )
     return _Layout(number, width, vectors, [] if header else [(number, line)])
 
@@ -139,18 +139,16 @@ def _long_word(number, line, layout, shown_as) -> str:
 
 def _finite_numbers(line, width, word, where) -> np.ndarray:
     texts = line.rsplit(" ", width)[1:]
-    with np.errstate(over="ignore"):
-        vector = np.array([_number(text) for text in texts], np.float32)
-    wrong = np.flatnonzero(~np.isfinite(vector))
-    if wrong.size:
-        raise InputError(
-            f"{where}: expected finite numbers for {word!r}, found {texts[wrong[0]]!r}; mend or take out the line"
-        )
-    return vector
+    with np.errstate(over="ignore"), suppress(ValueError):
+        vector = np.array(list(map(float, texts)), np.float32)
+        if np.isfinite(vector).all():
+            return vector
+    wrong = next(text for text in texts if not _is_finite(text))
+    raise InputError(f"{where}: expected finite numbers for {word!r}, found {wrong!r}; mend or take out the line")
 
 
-def _number(text) -> float:
+def _is_finite(text) -> bool:
     try:
-        return float(text)
+        return abs(float(text)) <= np.finfo(np.float32).max
     except ValueError:
-        return math.nan
+        return False
