@@ -2,13 +2,15 @@
 
 import gzip
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
 import pytest
 import torch
 import transformers
-from checkpoints import SIZES, save_checkpoint, wordpiece, wrapped
+from checkpoints import REPOSITORY, SIZES, save_checkpoint, wordpiece, wrapped
 
 import embed_words
 import look_up_words
@@ -86,7 +88,7 @@ def test_rows_are_those_of_the_words_that_were_asked_for(tmp_path):
 def test_words_that_hold_blanks_numbers_or_unicode_blanks_are_read(tmp_path):
     words = ["at name@domain.com", "3.5", "\u00a0", "\u2028", "10\u00a0000", "1 x"]
     lines = "".join(f"{word} {number} 0.5\n" for number, word in enumerate(words))
-    matrix, known, _ = look_up(written(tmp_path, "first 9 9\n" + lines), words)
+    matrix, known, _ = look_up(written(tmp_path, "7 9E0 -.9e-1\n" + lines), words)
     assert known.all()
     assert matrix[:, 0].tolist() == [0, 1, 2, 3, 4, 5]
 
@@ -315,6 +317,12 @@ def test_words_are_looked_up_in_lower_case_and_counted(inputs, outputs, tmp_path
     assert vectors.matrix.tolist() == [[0, 0], [1, 2], [5, 6], [7, 8]]
     expected = [("glove.txt.gz (2 numbers)", 4, 3, 9, 5)]
     assert pl.read_parquet(outputs["coverage"]).rows() == expected == pl.read_csv(outputs["coverage_csv"]).rows()
+
+
+def test_a_file_is_looked_up_without_the_model():
+    code = "import sys, look_up_words; sys.exit(sorted({'torch', 'headscope.models'} & sys.modules.keys()) or 0)"
+    scripts = str(REPOSITORY / "scripts")
+    assert subprocess.run([sys.executable, "-c", code], cwd=scripts, check=False).returncode == 0
 
 
 def test_the_models_own_vectors_cover_every_word(inputs, outputs, sentences, trees, bert, bert_folder, tmp_path):

@@ -6,22 +6,6 @@ Word vectors of treebanks, for the probes: from the model itself or from a file,
 """
 
 
-def with_vectors_of(source):
-    """A wildcard constraint: the treebanks, if the config takes word vectors from this source (`model`, `file`)."""
-    named = "model" if config["probes"]["vectors"] == "model" else "file"
-    return names_of("treebank") if named == source else "(?!)"
-
-
-def vectors_file(wildcards):
-    """The user's file of word vectors."""
-    return str(*find_files(config["probes"]["vectors"], ROOT).values())
-
-
-def vectors_name(wildcards):
-    """A param: what it is called."""
-    return str(*find_files(config["probes"]["vectors"], ROOT))
-
-
 rule embed_words:
     """Take the vectors of the words of {wildcards.corpus} out of {wildcards.model}."""
     input:

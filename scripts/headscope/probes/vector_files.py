@@ -19,6 +19,7 @@ from headscope.files import is_binary, numbered_lines
 UNKNOWN = "<unk>"
 HEADER = re.compile(r"(\d+) (\d+)")
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?(nan|inf)", re.ASCII | re.IGNORECASE)
+LARGEST = float(np.finfo(np.float32).max)
 SHOWN_CHARACTERS = 40
 
 
@@ -149,6 +150,6 @@ def _finite_numbers(line, width, word, where) -> np.ndarray:
 
 def _is_finite(text) -> bool:
     try:
-        return abs(float(text)) <= np.finfo(np.float32).max
+        return abs(float(text)) <= LARGEST
     except ValueError:
         return False
