@@ -137,6 +137,16 @@ def test_a_learning_rate_is_more_than_nothing(config):
     assert "train_mlm_head.learning_rate: expected more than 0, found 0" in problem(config)
 
 
+def test_word_vectors_are_the_models_or_those_of_one_file(config):
+    assert complete(config, base=REPOSITORY)["probes"]["vectors"] == "model"
+    config["probes"]["vectors"] = "glove.txt"
+    assert "probes.vectors: expected model or the path of one file" in problem(config)
+    config["probes"]["vectors"] = "config/demo"
+    assert "by 'config/demo'" in problem(config), "a folder of several files"
+    config["probes"]["vectors"] = "config/demo/text.txt"
+    assert complete(config, base=REPOSITORY)["probes"]["vectors"] == "config/demo/text.txt"
+
+
 def test_a_missing_section_is_named(config):
     del config["corpora"]
     assert "config: expected the key corpora" in problem(config)

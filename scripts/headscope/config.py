@@ -22,6 +22,7 @@ MANY_FILES = {("coreference", "corefud"), ("coreference", "conll2012")}
 TEXT_TOKENS = 128
 SENTENCE_WORDS = {"treebank": 100, "coreference": 250}
 TRAIN = "train"
+MODEL_VECTORS = "model"
 SCHEMA = Path(__file__).resolve().parents[2] / "workflow" / "schemas" / "config.schema.yaml"
 
 
@@ -125,6 +126,7 @@ def _contradictions(config, base, packages_here):
             if name not in models
         )
     yield from _training_problems(config)
+    yield from _vector_problems(config["probes"]["vectors"], base)
     for number, head in enumerate(config["figure_1"]["heads"]):
         if head["model"] not in models:
             path = ["figure_1", "heads", number, "model"]
@@ -147,6 +149,16 @@ def _training_problems(config):
         yield (
             ["train_mlm_head", "held_out"],
             f"expected another text than corpus, found {section['held_out']!r} for both",
+        )
+
+
+def _vector_problems(vectors, base):
+    found = 1 if vectors == MODEL_VECTORS else len(find_files(vectors, base))
+    if found != 1:
+        yield (
+            ["probes", "vectors"],
+            f"expected {MODEL_VECTORS} or the path of one file, from {Path.cwd()} or from {base}, found "
+            f"{found or 'none'} by {vectors!r}",
         )
 
 

@@ -57,6 +57,12 @@ def names_of(kind):
     return "|".join(names) or "(?!)"
 
 
+def with_vectors_of(source):
+    """A wildcard constraint: the treebanks, if the config takes word vectors from this source (`model`, `file`)."""
+    named = "model" if config["probes"]["vectors"] == "model" else "file"
+    return names_of("treebank") if named == source else "(?!)"
+
+
 def shards(folder):
     """An input function: the files of all shards of a run below a folder, in order."""
 
@@ -186,3 +192,13 @@ def mlm_head_file(wildcards):
 def mlm_text(key):
     """An input function: the text in a model's tokens that this key of the section train_mlm_head names."""
     return lambda wildcards: f"encoded/{wildcards.model}/{config['train_mlm_head'][key]}/examples.parquet"
+
+
+def vectors_file(wildcards):
+    """The user's file of word vectors."""
+    return str(*find_files(config["probes"]["vectors"], ROOT).values())
+
+
+def vectors_name(wildcards):
+    """A param: what it is called."""
+    return str(*find_files(config["probes"]["vectors"], ROOT))
