@@ -29,19 +29,18 @@ class Standard(NamedTuple):
     spread: torch.Tensor
 
     @classmethod
-    def of(cls, matrix: np.ndarray, tokens: np.ndarray, known: np.ndarray) -> "Standard":
+    def of(cls, matrix: np.ndarray, tokens: np.ndarray) -> "Standard":
         """
         Measure the word vectors, each as often as its word occurs.
 
         Parameters
         ----------
         matrix
-            float32 (row, width).
+            float32 (row, width); a word without a vector has zeros there and is left out.
         tokens
             How many training words have each row.
-        known
-            Which rows are vectors at all, bool (row,); the others are left out.
         """
+        known = matrix.any(1)
         times = tokens[known] / max(tokens[known].sum(), 1)
         rows = matrix[known].astype(np.float64)
         middle = times @ rows
@@ -49,10 +48,10 @@ class Standard(NamedTuple):
         spread[spread == 0] = 1
         return cls(*(torch.from_numpy(part.astype(np.float32)) for part in (middle, spread)))
 
-    def standardised(self, matrix: np.ndarray, known: np.ndarray) -> torch.Tensor:
+    def standardised(self, matrix: np.ndarray) -> torch.Tensor:
         """Return vectors of mean 0 and deviation 1 in the training words; a word without one gets the mean, 0."""
         vectors = (torch.from_numpy(matrix) - self.middle) / self.spread
-        vectors[~torch.from_numpy(known)] = 0
+        vectors[torch.from_numpy(~matrix.any(1))] = 0
         return vectors
 
 

@@ -87,7 +87,7 @@ def _fitted(probe: LearnedProbe, vectors: Vectors, described: Description) -> It
     reads = [f"{heads} heads of {described.name}"] if learned.attention else ["distances"]
     matrix = None
     if learned.words:
-        matrix = probe.standard.standardised(vectors.matrix, vectors.table["known"].to_numpy())
+        matrix = probe.standard.standardised(vectors.matrix)
         reads.append(vectors.label)
     most = max(run.trained for run in probe.runs)
     for run in probe.runs:

@@ -102,10 +102,11 @@ def attended(maps: Iterable[Maps], encoded: Encoded, sizes: dict[int, int]) -> I
             rows = word_rows(kinds)
             chosen = examples[positions]
             for example in chosen.tolist():
-                if rows.stop - rows.start != sizes[example] or len(kinds) != weights.shape[-1]:
+                found = weights.shape[-1] - len(kinds) + rows.stop - rows.start
+                if sizes[example] != found or sizes[example] != rows.stop - rows.start:
                     raise InputError(
-                        f"example {example}: expected maps of {sizes[example]} words, found {rows.stop - rows.start}; "
-                        "the shard was made from another treebank: delete it and run again"
+                        f"example {example}: expected maps of {sizes[example]} words, found those of {found}; the "
+                        " shard was made from another treebank: delete it and run again"
                     )
             words = weights[positions][:, :, :, rows]
             flat = words.reshape(len(chosen), -1, *words.shape[3:])
@@ -187,8 +188,8 @@ def write_sentences(
                     ]
                     sink.write_batch(pa.record_batch(arrays, schema=schema))
                     written.append((example, len(weights[row])))
-    index = pl.DataFrame(written, INDEX, orient="row")
-    encoded.refuse_other_examples(index["example"].sort(), "sentences")
+        index = pl.DataFrame(written, INDEX, orient="row")
+        encoded.refuse_other_examples(index["example"].sort(), "sentences")
     return index
 
 
