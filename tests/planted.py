@@ -1,5 +1,7 @@
 """Sentences whose trees one head of a made-up model knows: what a probe must find."""
 
+from itertools import pairwise
+
 import numpy as np
 import polars as pl
 
@@ -50,7 +52,7 @@ def planted(sizes, seed: int = 0, noise: float = 0.3):
 def as_shards(maps, shards: int):
     """The maps in so many shards, sentences of one size together and the longest first, as a shard gives them."""
     bounds = np.linspace(0, len(maps), shards + 1).astype(int)
-    for start, stop in zip(bounds, bounds[1:], strict=False):
+    for start, stop in pairwise(bounds):
         numbers = np.arange(start, stop)
         sizes = np.array([maps[number].shape[-1] for number in numbers])
         yield [

@@ -19,7 +19,7 @@ from headscope.probes.training import Settings, learn, split_sentences
 from headscope.probes.trees import Trees, permuted_trees
 
 SIZES = [7, 3, 5, 7, 1, 4, 9, 5, 3, 7, 6, 2] * 5
-SETTINGS = Settings(epochs=40, patience=3, batch_words=40, learning_rate=0.05)
+SETTINGS = Settings(epochs=40, patience=3, batch_words=40, learning_rate=0.02)
 CPU = torch.device("cpu")
 
 
@@ -80,7 +80,7 @@ def test_shards_make_no_difference(corpus, sentences, tmp_path, shards):
     plan = plan_by_length(sentences.sizes, 40)
     for one, same in zip(sentences.batches(plan), other.batches(plan), strict=True):
         for part, same_part in zip(one, same, strict=True):
-            assert torch.equal(part, same_part)
+            assert (part is same_part is None) or torch.equal(part, same_part)
 
 
 def test_a_missing_sentence_or_another_tree_is_refused(corpus, tmp_path):
@@ -118,8 +118,8 @@ def test_scores_are_the_formula(sentences, vectors):
         expected = -math.inf
         if i != j:
             of_dependent, of_head = vectors[batch.numbers[0, j]], vectors[batch.numbers[0, i]]
-            w = probe.weights[0] + probe.by_query[0] @ of_dependent + probe.by_key[0] @ of_head
-            u = probe.weights[1] + probe.by_query[1] @ of_head + probe.by_key[1] @ of_dependent
+            w = probe.weights[0] + probe.by_word[0, 0] @ of_dependent + probe.by_word[1, 0] @ of_head
+            u = probe.weights[1] + probe.by_word[0, 1] @ of_head + probe.by_word[1, 1] @ of_dependent
             expected = (w @ maps[:, j, i] + u @ maps[:, i, j]).item()
         assert scores[j, i + 1].item() == pytest.approx(expected, rel=1e-4, abs=1e-4)
     np.testing.assert_allclose(scores[:, 0].detach(), (batch.specials[0] @ probe.root).detach(), rtol=1e-5)
@@ -284,7 +284,7 @@ def test_the_control_cannot_be_learned(corpus, tmp_path, vectors):
 
 
 def test_early_stopping_keeps_the_best_and_halves_the_rate(sentences, vectors):
-    settings = SETTINGS._replace(learning_rate=3.0)
+    settings = SETTINGS._replace(learning_rate=0.5)
     _, epochs = learn(lambda _: AttentionProbe(LAYERS * HEADS), sentences, None, 0, None, settings, CPU)
     rates, losses = [row[3] for row in epochs], [row[5] for row in epochs]
     assert len(epochs) < settings.epochs
