@@ -9,6 +9,8 @@ import torch
 import transformers
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+from headscope.models.random_weights import RandomWeights
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 DEMO_TEXT = REPOSITORY / "config" / "demo" / "text.txt"
 SHARED = REPOSITORY.parent / "shared"
@@ -72,9 +74,9 @@ def byte_level(**special) -> transformers.PreTrainedTokenizerFast:
 
 
 def save_checkpoint(folder: Path, config, tokenizer, seed: int = 0, auto=transformers.AutoModel) -> Path:
-    """A checkpoint of random weights of this config."""
-    torch.manual_seed(seed)
-    network = auto.from_config(config)
+    """A checkpoint of random weights of this config, the same on every processor."""
+    with RandomWeights(seed):
+        network = auto.from_config(config)
     # Wider than an initialisation: so that heads differ and their attention is not all but uniform.
     with torch.no_grad():
         for weights in network.parameters():

@@ -171,8 +171,9 @@ def checkpoint_files(wildcards):
 
 def loading(wildcards):
     """A param: the keys of the config entry that say how the model is loaded."""
+    model = MODELS[wildcards.model]
     keys = ("dtype", "attention", "allow_pickle", "allow_remote_code")
-    return {key: MODELS[wildcards.model][key] for key in keys}
+    return {key: model[key] for key in keys} | {"random_init": model["seed"] if model["random_init"] else None}
 
 
 def mlm_head_file(wildcards):
