@@ -16,7 +16,7 @@ from headscope.models.fingerprints import POOLER, weights_fingerprint
 from headscope.models.loaded import LoadedModel
 from headscope.models.random_weights import RandomWeights
 
-ENCODER, HEAD = 0, 1  # beside the seed of random weights: what is drawn, so that one does not change the other
+ENCODER, HEAD = 0, 1  # before the seed of random weights: what is drawn, so that no two share a number
 MOST_CHARACTERS = 400  # of a message that transformers wrote
 
 transformers.utils.logging.set_verbosity_error()
@@ -69,7 +69,7 @@ def load(
         network, report = _trained(transformers.AutoModel, folder, name, allow_pickle, **options)
         _refuse_missing_weights(report, name)
     else:
-        network = _drawn(transformers.AutoModel, folder, name, (random_init, ENCODER), **options)
+        network = _drawn(transformers.AutoModel, folder, name, (ENCODER, random_init), **options)
     if getattr(network.config, "is_encoder_decoder", False):
         network = network.get_encoder()
     return LoadedModel(network.eval().to(place), tokenizer, place)
@@ -152,8 +152,8 @@ def _drawn_masked(folder, name, seed, **options):
 
     The order of drawing is another in the whole model, so its encoder is not the same by itself.
     """
-    encoder = _drawn(transformers.AutoModel, folder, name, (seed, ENCODER), **options).state_dict()
-    masked = _drawn(transformers.AutoModelForMaskedLM, folder, name, (seed, HEAD), **options)
+    encoder = _drawn(transformers.AutoModel, folder, name, (ENCODER, seed), **options).state_dict()
+    masked = _drawn(transformers.AutoModelForMaskedLM, folder, name, (HEAD, seed), **options)
     with _explained(transformers.AutoModelForMaskedLM, folder, name):
         masked.base_model.load_state_dict({key: encoder[key] for key in masked.base_model.state_dict()})
     return masked
