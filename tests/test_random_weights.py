@@ -13,11 +13,12 @@ from headscope.description import Description
 from headscope.encoding import write_encoded
 from headscope.errors import InputError
 from headscope.mlm.answer import HeadAnswer
-from headscope.mlm.heads import StandardHead, load_head, write_head
+from headscope.mlm.heads import load_head
 from headscope.models.describing import describe
 from headscope.models.fingerprints import weights_fingerprint
 from headscope.models.loading import load, load_described, load_masked
 from headscope.models.random_weights import PIECE, RandomWeights
+from headscope.pages import is_papers_model
 from headscope.sources import twins
 
 
@@ -175,6 +176,7 @@ def test_no_weights_are_needed_but_code_is_refused_all_the_same(bare_folder):
 def test_a_description_says_that_weights_are_random(bare_folder, bert_described, tmp_path):
     described = describe(load(bare_folder, "twin", random_init=4), "twin", "bert-base-uncased", None, 4)
     assert (described.title, described.origin) == ("twin (random weights, seed 4)", "random weights, seed 4")
+    assert not is_papers_model(described.origin)
     assert (bert_described.title, bert_described.origin) == ("bert", "tiny")
     described.write(tmp_path / "description.json")
     assert Description.read(tmp_path / "description.json") == described
@@ -205,15 +207,18 @@ def test_norms_of_a_random_model_are_counted(twin, encoded, tmp_path):
     assert counts.height == encoded.table.height * 3 * 4
 
 
-def test_a_random_model_guesses_with_its_random_head_or_with_one_of_a_file(twin, encoded, tmp_path):
+def test_a_random_model_guesses_with_its_random_head_or_with_one_fitted_to_it(twin, encoded, tmp_path):
     import check_mlm_head
     import count_gradients
+    import train_mlm_head
 
     described = Description.read(twin["description"])
     model = load_described(tmp_path, described, "cpu", twin["loading"])
-    with RandomWeights(9):
-        write_head(StandardHead(model.network.get_input_embeddings().weight, 32), tmp_path / "head", described, {})
     of_job = {key: twin[key] for key in ("description", "checkpoint", "loading")}
+    texts = {"training": twin["encoded"], "held_out": twin["encoded"], "corpora": ["a", "b"]}
+    settings = {"draws": 1, "epochs": 1, "batch": 8, "learning_rate": 0.001, "seed": 0}
+    fitted = {"head": tmp_path / "head", "curve": tmp_path / "curve.csv"}
+    train_mlm_head.main(**fitted, **texts, **settings, device="cpu", **of_job)
     losses = []
     for file in ([], tmp_path / "head"):
         check_mlm_head.main(answer=tmp_path / "answer.json", name="random weights", file=file, **of_job)
