@@ -1,13 +1,15 @@
 """Load a model, try it on a short text, and write down what every later stage needs to know of it."""
 
 from headscope.jobs import LOG, run
-from headscope.models import describe, load, locate
+from headscope.models.describing import describe
+from headscope.models.loading import load
+from headscope.sources import locate
 
 
 def main(description, name, checkpoint, source, revision, loading):
     """Write the description, or refuse the model with one sentence."""
     model = load(locate(checkpoint), name, **loading)
-    described = describe(model, name, source, revision)
+    described = describe(model, name, source, revision, loading["random_init"])
     described.write(description)
     LOG.info("%s: %s, %d layers of %d heads", name, described.architecture, described.layers, described.heads)
 

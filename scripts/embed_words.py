@@ -6,9 +6,10 @@ from headscope.description import Description
 from headscope.encoding import read_encoded
 from headscope.files import write_table
 from headscope.jobs import LOG, run
-from headscope.models import load_described, locate
+from headscope.models.loading import load_described
 from headscope.probes.embeddings import mean_embeddings
 from headscope.probes.vectors import MODEL, Vectors, vocabulary, write_vectors
+from headscope.sources import locate
 
 
 def main(description, encoded, trees, vectors, coverage, coverage_csv, checkpoint, loading):

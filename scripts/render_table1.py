@@ -13,7 +13,7 @@ def main(description, table1, html, markdown, corpus, rare):
     described, table = Description.read(description), pl.read_parquet(table1)
     for path, as_html in ((html, True), (markdown, False)):
         with replacing(path) as temporary:
-            text = render_table1(table, described.name, corpus, described.source, rare, as_html)
+            text = render_table1(table, described.title, corpus, described.origin, rare, as_html)
             temporary.write_text(text, encoding="utf-8")
 
 

@@ -13,7 +13,7 @@ def main(description, table2, html, markdown, corpus):
     described, table = Description.read(description), pl.read_parquet(table2)
     for path, as_html in ((html, True), (markdown, False)):
         with replacing(path) as temporary:
-            text = render_table2(table, described.name, corpus, described.source, as_html)
+            text = render_table2(table, described.title, corpus, described.origin, as_html)
             temporary.write_text(text, encoding="utf-8")
 
 

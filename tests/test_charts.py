@@ -24,7 +24,7 @@ MEASURES = (
 def describe(special_tokens):
     views = [LayerView(False, None)] * 2
     return Description(
-        "my-model", "s", None, "Model", 2, 3, 8, 1, None, True, special_tokens, views, weights="w", tokenizer="t"
+        "my-model", "s", None, None, "Model", 2, 3, 8, 1, None, True, special_tokens, views, weights="w", tokenizer="t"
     )
 
 

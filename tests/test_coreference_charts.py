@@ -497,7 +497,7 @@ def test_scripts_write_what_they_name(tmp_path, table2, heads, distances):
 
     view = LayerView(False, None)
     described = Description(
-        "m", BERT, None, "Model", 2, 3, 8, 1, None, True, {}, [view] * 2, weights="w", tokenizer="t"
+        "m", BERT, None, None, "Model", 2, 3, 8, 1, None, True, {}, [view] * 2, weights="w", tokenizer="t"
     )
     described.write(tmp_path / "description.json")
     links, passage = passage_of(WORDS, WEIGHTS)

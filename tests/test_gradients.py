@@ -22,7 +22,8 @@ from headscope.gradients.names import ENTRIES
 from headscope.keys import KEYS
 from headscope.mlm.heads import load_head, vocabulary_of
 from headscope.mlm.masking import mask_tokens
-from headscope.models import describe, load
+from headscope.models.describing import describe
+from headscope.models.loading import load
 
 CLS, TEXT, DOT, SEP, SPECIAL = Kind.CLS, Kind.TEXT, Kind.PUNCTUATION, Kind.SEP, Kind.SPECIAL
 
@@ -218,7 +219,9 @@ def encoded_from(kinds_by_example, first_id=0):
 
 def tiny_description(layers, heads):
     views = [LayerView(False, None)] * layers
-    return Description("m", "s", None, "Model", layers, heads, 8, 1, None, True, {}, views, weights="w", tokenizer="t")
+    return Description(
+        "m", "s", None, None, "Model", layers, heads, 8, 1, None, True, {}, views, weights="w", tokenizer="t"
+    )
 
 
 def counts_of(example, magnitudes, loss, masked=2):

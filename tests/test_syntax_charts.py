@@ -408,7 +408,7 @@ def test_scripts_write_what_they_name(tmp_path, table1, heads):
 
     view = LayerView(False, None)
     described = Description(
-        "m", BERT, None, "Model", 2, 3, 8, 1, None, True, {}, [view] * 2, weights="w", tokenizer="t"
+        "m", BERT, None, None, "Model", 2, 3, 8, 1, None, True, {}, [view] * 2, weights="w", tokenizer="t"
     )
     described.write(tmp_path / "description.json")
     sentence(WORDS, WEIGHTS, [(3, 2)], TO_HEAD).write_parquet(tmp_path / "examples.parquet")

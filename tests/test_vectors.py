@@ -16,7 +16,8 @@ import embed_words
 import look_up_words
 from headscope.encoding import read_encoded, word_rows, write_encoded
 from headscope.errors import InputError
-from headscope.models import describe, load
+from headscope.models.describing import describe
+from headscope.models.loading import load
 from headscope.probes.embeddings import mean_embeddings
 from headscope.probes.vector_files import look_up
 from headscope.probes.vectors import FILE, MODEL, Vectors, read_vectors, vocabulary, word_numbers, write_vectors

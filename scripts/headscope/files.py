@@ -5,6 +5,7 @@ import gzip
 import os
 import socket
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,6 +76,32 @@ def _decoded(line, number, shown_as):
     if number == 1:
         text = text.removeprefix("\ufeff")
     return text.removesuffix("\n").removesuffix("\r")
+
+
+def find_files(path: str, base: Path) -> dict[str, Path]:
+    """
+    Find what a config names as a file or files: from the working directory, else from the workflow's own folder.
+
+    Parameters
+    ----------
+    path
+        Of a file, of a folder (all files in it, hidden ones left out), or a pattern with `*`, `?` or `**`.
+
+    Returns
+    -------
+    In order, what each is called (the same on every machine as far as `path` is relative), and where it is.
+    """
+    for place in (Path(), base):
+        whole = place / path
+        matches = [whole] if whole.is_file() else whole.rglob("*") if whole.is_dir() else _matching(whole)
+        found = sorted(match for match in matches if match.is_file() and not match.name.startswith("."))
+        if found:
+            return {str(match if Path(path).is_absolute() else match.relative_to(place)): match for match in found}
+    return {}
+
+
+def _matching(pattern: Path) -> Iterator[Path]:
+    return Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor)))
 
 
 @contextmanager

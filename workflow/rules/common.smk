@@ -4,20 +4,34 @@
 def completed(config):
     """The config with its defaults, or one clear error before any job."""
     deployed = any("conda" in str(method).lower() for method in workflow.deployment_settings.deployment_method)
+    given = workflow.overwrite_configfiles
+    files = [*(file for file in workflow.configfiles if file not in given), *given]  # a later one beats an earlier one
     try:
-        return complete(config, workflow.configfiles, ROOT, packages_here=not deployed)
+        return complete(config, files, ROOT, packages_here=not deployed)
     except InputError as error:
         raise WorkflowError(str(error))
 
 
+def models_on(corpus):
+    """The models that are run on a corpus: those that it names, else every one but random twins."""
+    return CORPORA[corpus]["models"] or [model for model in MODELS if model not in TWINS]
+
+
 def runs(kind):
-    """(model, corpus) for each corpus of a kind and each model that is run on it."""
+    """(model, corpus) for each corpus of a kind, but that which probes learn from, and each model that is run on it."""
     return [
         (model, name)
         for name, corpus in CORPORA.items()
-        if corpus["kind"] == kind
-        for model in corpus["models"] or MODELS
+        if corpus["kind"] == kind and name != config["probes"]["train"]
+        for model in models_on(name)
     ]
+
+
+def probe_runs():
+    """(model, treebank) for each model, but twins, and each treebank that its probes are scored on; none without train."""
+    train = config["probes"]["train"]
+    learning = [model for model in models_on(train) if model not in TWINS] if train else []
+    return [(model, corpus) for model, corpus in runs("treebank") if model in learning]
 
 
 def of_runs(kind, *files):
@@ -170,15 +184,16 @@ def checkpoint_files(wildcards):
     model = MODELS[wildcards.model]
     if model["revision"]:
         return f"downloads/models/{wildcards.model}.json"
-    if model["source"].startswith("package:"):
+    if package_of(model["source"]):
         return []
     return sorted(str(path) for path in Path(model["source"]).iterdir() if path.is_file())
 
 
 def loading(wildcards):
     """A param: the keys of the config entry that say how the model is loaded."""
+    model = MODELS[wildcards.model]
     keys = ("dtype", "attention", "allow_pickle", "allow_remote_code")
-    return {key: MODELS[wildcards.model][key] for key in keys}
+    return {key: model[key] for key in keys} | {"random_init": model["seed"] if model["random_init"] else None}
 
 
 def mlm_head_file(wildcards):
@@ -187,6 +202,12 @@ def mlm_head_file(wildcards):
     if head == "train":
         return f"models/{wildcards.model}/mlm_head.safetensors"
     return str(*find_files(head, ROOT).values()) if head else []
+
+
+def mlm_head_name(wildcards):
+    """A param: what the head is called where it is said to be used."""
+    model = MODELS[wildcards.model]
+    return model["mlm_head"] or ("random weights" if model["random_init"] else "the checkpoint's own")
 
 
 def mlm_text(key):

@@ -59,7 +59,7 @@ rule check_mlm_head:
     params:
         checkpoint=checkpoint,
         loading=loading,
-        name=lambda wildcards: MODELS[wildcards.model]["mlm_head"] or "the checkpoint's own",
+        name=mlm_head_name,
         code=code_of("check_mlm_head"),
     script:
         "../../scripts/check_mlm_head.py"

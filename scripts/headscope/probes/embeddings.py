@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from headscope.errors import InputError
-from headscope.models import LoadedModel
+from headscope.models.loaded import LoadedModel
 
 
 def mean_embeddings(model: LoadedModel, name: str, words: pl.Series) -> np.ndarray:
