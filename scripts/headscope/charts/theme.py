@@ -21,6 +21,7 @@ BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, GREY = (
     "#707070",
 )
 SHADES = ["#f7fbff", "#c6dbef", "#6baed6", "#2171b5", "#08306b"]  # of a quantity, the lowest first
+DIVERGING = ["#5c2200", "#b04a00", "#f0b287", "#f7f7f7", *SHADES[2:]]  # of one with a middle: below brown, above blue
 EMBED = 'vegaEmbed("#chart", JSON.parse(document.getElementById("specification").textContent));'
 PAGE = """\
 <!doctype html>
