@@ -156,10 +156,11 @@ def save(chart, html, svg, png):
     """Write a chart as a page that needs no network, as SVG and as PNG."""
     with alt.data_transformers.enable("default", max_rows=None):  # a large model has more than Altair's 5,000 heads
         spec = json.dumps(chart.to_dict())
+    drawing = vl_convert.vegalite_to_svg(spec)
     files = {
         html: page(chart.title.text, spec).encode(),
-        svg: vl_convert.vegalite_to_svg(spec).encode(),
-        png: vl_convert.vegalite_to_png(spec, ppi=PIXELS_PER_INCH),
+        svg: drawing.encode(),
+        png: vl_convert.svg_to_png(drawing, ppi=PIXELS_PER_INCH),
     }
     for path, content in files.items():
         with replacing(path) as temporary:
