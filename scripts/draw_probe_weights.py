@@ -7,9 +7,9 @@ from headscope.charts.theme import save
 from headscope.jobs import run
 
 
-def main(weights, html, svg, png, model, train):
+def main(weights, library, html, svg, png, model, train):
     """Write the heat maps as a page, as SVG and as PNG."""
-    save(probe_weights(pl.read_parquet(weights), model, train), html, svg, png)
+    save(probe_weights(pl.read_parquet(weights), model, train), html, svg, png, library)
 
 
 if __name__ == "__main__":

@@ -295,10 +295,11 @@ def test_scripts_write_what_they_name(tmp_path):
 
     for name, table in {"weights": weights_of(2, 2), "curve": CURVES, "table3": LEVELS}.items():
         table.write_parquet(tmp_path / f"{name}.parquet")
-    draw_probe_weights.main(tmp_path / "weights.parquet", **files(tmp_path, "w"), model="m", train="my-train")
+    draw_probe_weights.main(tmp_path / "weights.parquet", None, **files(tmp_path, "w"), model="m", train="my-train")
     draw_probe_curve.main(
         tmp_path / "curve.parquet",
         tmp_path / "table3.parquet",
+        None,
         **files(tmp_path, "c"),
         model="m",
         corpus="c",

@@ -35,6 +35,7 @@ rule draw_probe_weights:
     """Draw which heads of {wildcards.model} the probes read."""
     input:
         weights="results/{model}/{corpus}/probes/weights.parquet",
+        library=LIBRARY,
     output:
         **drawing("probe_weights", "Probes", "weights of every head"),
     log:
@@ -54,6 +55,7 @@ rule draw_probe_curve:
     input:
         curve="results/{model}/{corpus}/probes/curve.parquet",
         table3="results/{model}/{corpus}/probes/table3.parquet",
+        library=LIBRARY,
     output:
         **drawing("probe_curve", "Probes", "learning curve"),
     log:
