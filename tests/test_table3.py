@@ -30,7 +30,7 @@ ROWS = [
     probe_row("attention+words", 0.751, 0.012, 0.79, 0.76, selectivity=-0.015),
     probe_row("right-branching", 0.263, uuas=0.4, **BASELINE),
     probe_row("structural", uuas=0.812, words=None),
-    probe_row("attention.control", 0.4, 0.003, 0.5),
+    probe_row("attention.control", 0.4, 0.003, 0.5, sentences=70, words=900, edges=800),
     probe_row("attention+words.random", 0.31, 0.02, 0.4),
 ]
 

@@ -15,7 +15,7 @@ from headscope.pages import (
     percent,
     plain,
 )
-from headscope.probes.names import PAPER_UAS, PAPER_UUAS, PRINTED
+from headscope.probes.names import CONTROL, PAPER_UAS, PAPER_UUAS, PRINTED
 
 COLUMNS = (
     Column("Probe", is_text=True),
@@ -35,7 +35,8 @@ NOTES = (
     "punctuation do not count.",
     "UAS, tree: the heads are those of the maximum spanning tree, so that they make a tree.",
     "Permuted trees: each sentence is given the tree of another sentence of the same length, so every position keeps "
-    "its distribution of heads. Selectivity: UAS minus that of the same probe on permuted trees, in points.",
+    "its distribution of heads; learned and scored so, where a sentence that alone has its length does not count. "
+    "Selectivity: UAS minus that of the same probe on permuted trees, in points.",
     "Right-branching: the next word is the head. Best fixed offset: the word so many places away is, the offset chosen "
     "on the sentences to learn from. Random init: the same probe over the model with random weights.",
     "Features: what a probe reads; word vectors are static and are not learned.",
@@ -83,7 +84,8 @@ def render_table3(table3: pl.DataFrame, model: str, corpus: str, source: str, tr
 
 
 def _notes(table3: pl.DataFrame, source: str, names: dict[str, str]) -> tuple[str, ...]:
-    counts = {name: _range(table3[name]) for name in ("trained", "sentences", "words", "edges")}
+    real = table3.filter(~pl.col("probe").str.ends_with(CONTROL))
+    counts = {name: _range(real[name]) for name in ("trained", "sentences", "words", "edges")}
     return (
         *([TRAINED.format(**counts, **names)] if counts["trained"] != MISSING else []),
         *([SCORED.format(**counts, **names)] if counts["sentences"] != MISSING else []),
