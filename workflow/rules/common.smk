@@ -1,5 +1,7 @@
 """What the rules share: the config made whole, paths and params that follow from it."""
 
+LIBRARY = "javascript/vega.js"  # what the page of every figure carries
+
 
 def completed(config):
     """The config with its defaults, or one clear error before any job."""

@@ -131,6 +131,7 @@ rule draw_figure_3:
         layers="results/{model}/{corpus}/gradients/layers.parquet",
         heads="results/{model}/{corpus}/gradients/heads.parquet",
         loss="results/{model}/{corpus}/gradients/loss.parquet",
+        library=LIBRARY,
     output:
         **drawing("figure_3", "Gradients", "3: what the loss hangs on"),
     log:
