@@ -161,7 +161,7 @@ def test_the_script_writes_what_it_names(tmp_path, table3):
 
     view = LayerView(False, None)
     described = Description(
-        "my-model", BERT, None, "Model", 2, 3, 8, 1, None, True, {}, [view] * 2, weights="w", tokenizer="t"
+        "my-model", BERT, None, None, "Model", 2, 3, 8, 1, None, True, {}, [view] * 2, weights="w", tokenizer="t"
     )
     described.write(tmp_path / "description.json")
     table3.write_parquet(tmp_path / "table3.parquet")

@@ -36,6 +36,11 @@ def probe_runs():
     return [(model, corpus) for model, corpus in runs("treebank") if model in learning]
 
 
+def of_probe_runs(*files):
+    """These result files of every model and every treebank that its probes are scored on."""
+    return [f"results/{model}/{corpus}/{file}" for model, corpus in probe_runs() for file in files]
+
+
 def of_runs(kind, *files):
     """These result files of every run on a kind of corpus."""
     return [f"results/{model}/{corpus}/{file}" for model, corpus in runs(kind) for file in files]
@@ -225,3 +230,27 @@ def vectors_file(wildcards):
 def vectors_name(wildcards):
     """A param: what it is called."""
     return str(*find_files(config["probes"]["vectors"], ROOT))
+
+
+def word_vectors(wildcards):
+    """The word vectors of the corpus; a random twin is given those of its original."""
+    return f"probes/{TWINS.get(wildcards.model, wildcards.model)}/{wildcards.corpus}/vectors.parquet"
+
+
+def probes_of(wildcards):
+    """The probes that are learned over a model; of a random twin only those that Table 3 shows."""
+    probes = [ATTENTION, ATTENTION_WORDS] if wildcards.model in TWINS else LEARNED
+    train = config["probes"]["train"]
+    return [f"probes/{wildcards.model}/{train}/{probe}.safetensors" for probe in probes]
+
+
+def learning_curve(wildcards):
+    """A param: from how many sentences a probe is learned besides all."""
+    shown = wildcards.probe in CURVES and wildcards.model not in TWINS
+    return config["probes"]["learning_curve"] if shown else []
+
+
+def counts_of_twins(wildcards):
+    """What the random twins of a model got right."""
+    twins = [twin for twin, original in TWINS.items() if original == wildcards.model]
+    return [f"counts/probes/{twin}/{wildcards.corpus}.parquet" for twin in twins]
