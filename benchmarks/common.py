@@ -10,7 +10,9 @@ import polars as pl
 
 from headscope.corpora.text import read_pairs
 from headscope.encoding import Encoded, read_encoded, write_encoded
-from headscope.models import describe, load, locate
+from headscope.models.describing import describe
+from headscope.models.loading import load
+from headscope.sources import locate
 from headscope.tokenizing import encode_pairs
 
 REPOSITORY = Path(__file__).resolve().parents[1]

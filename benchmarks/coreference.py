@@ -12,7 +12,7 @@ from headscope.coreference.names import CANDIDATES, DIRECTIONS
 from headscope.coreference.scoring import count_coreference
 from headscope.corpora.documents import read_documents
 from headscope.encoding import read_encoded, word_rows, write_encoded
-from headscope.models import describe
+from headscope.models.describing import describe
 from headscope.store import Maps, Shard
 from headscope.tokenizing import encode_words
 

@@ -9,7 +9,7 @@ import torch
 from benchmarks.common import Row, encode_demo, load_demo_model, paired_ratio, shown
 from headscope.attention import extract_shard
 from headscope.batches import CPU_BUDGET_MB, plan_batches
-from headscope.models import describe
+from headscope.models.describing import describe
 
 EXAMPLES = 198
 

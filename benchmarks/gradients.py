@@ -8,7 +8,7 @@ from headscope.attention import attention_maps
 from headscope.batches import CPU_BUDGET_MB
 from headscope.gradients.counting import count_gradients
 from headscope.mlm.heads import read_head
-from headscope.models import describe
+from headscope.models.describing import describe
 
 EXAMPLES = 66
 

@@ -19,7 +19,8 @@ from headscope.coreference.scoring import count_coreference
 from headscope.corpora.documents import read_documents
 from headscope.corpora.trees import read_trees
 from headscope.encoding import read_encoded, write_encoded
-from headscope.models import describe, load
+from headscope.models.describing import describe
+from headscope.models.loading import load
 from headscope.store import Shard
 from headscope.surface import count_surface
 from headscope.syntax.scoring import count_syntax

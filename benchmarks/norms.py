@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.common import Row, encode_demo, load_demo_model, paired_ratio, shown
 from headscope.batches import CPU_BUDGET_MB, plan_batches, token_matrix
 from headscope.encoding import Kind
-from headscope.models import describe
+from headscope.models.describing import describe
 from headscope.norms.counts import SUMS, count_norms
 from headscope.norms.values import watching
 

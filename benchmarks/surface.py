@@ -9,7 +9,7 @@ import torch
 from benchmarks.common import Row, encode_demo, load_demo_model, paired_ratio, shown
 from headscope.attention import extract_shard
 from headscope.encoding import Kind
-from headscope.models import describe
+from headscope.models.describing import describe
 from headscope.store import Shard
 from headscope.surface import MEASURES, count_surface
 

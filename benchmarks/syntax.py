@@ -15,7 +15,7 @@ from headscope import attention
 from headscope.attention import extract_shard
 from headscope.corpora.trees import read_trees
 from headscope.encoding import read_encoded, write_encoded
-from headscope.models import describe
+from headscope.models.describing import describe
 from headscope.store import Shard
 from headscope.syntax.accuracy import Options, merge_syntax, read_scored
 from headscope.syntax.names import DIRECTIONS, SCHEMES

@@ -4,7 +4,8 @@ from headscope.description import Description
 from headscope.jobs import LOG, run
 from headscope.mlm.answer import HeadAnswer
 from headscope.mlm.heads import NoHeadError, load_head
-from headscope.models import load_described, locate
+from headscope.models.loading import load_described
+from headscope.sources import locate
 
 
 def main(description, answer, checkpoint, loading, name, file=None):

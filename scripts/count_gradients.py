@@ -7,7 +7,8 @@ from headscope.gradients.counting import count_gradients, no_gradients
 from headscope.jobs import progress, run
 from headscope.mlm.answer import HeadAnswer
 from headscope.mlm.heads import load_head
-from headscope.models import load_described, locate
+from headscope.models.loading import load_described
+from headscope.sources import locate
 
 
 def main(description, encoded, answer, counts, checkpoint, loading, shard, seed, device, budget_mb, file=None):

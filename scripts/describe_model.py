@@ -1,7 +1,9 @@
 """Load a model, try it on a short text, and write down what every later stage needs to know of it."""
 
 from headscope.jobs import LOG, run
-from headscope.models import describe, load, locate
+from headscope.models.describing import describe
+from headscope.models.loading import load
+from headscope.sources import locate
 
 
 def main(description, name, checkpoint, source, revision, loading):

@@ -6,7 +6,8 @@ from headscope.description import Description
 from headscope.encoding import write_encoded
 from headscope.files import write_table
 from headscope.jobs import LOG, run
-from headscope.models import load_tokenizer, locate
+from headscope.models.loading import load_tokenizer
+from headscope.sources import locate
 from headscope.tokenizing import encode_pairs, within_limit
 
 

@@ -4,7 +4,8 @@ from headscope.attention import extract_shard
 from headscope.description import Description
 from headscope.encoding import read_encoded
 from headscope.jobs import progress, run
-from headscope.models import load_described, locate
+from headscope.models.loading import load_described
+from headscope.sources import locate
 
 
 def main(description, encoded, attention, checkpoint, loading, shard, dtype, fold, device, budget_mb):

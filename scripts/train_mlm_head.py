@@ -8,7 +8,8 @@ from headscope.files import write_table
 from headscope.jobs import LOG, progress, run
 from headscope.mlm.heads import write_head
 from headscope.mlm.training import CURVE, Settings, collect, fit_head, token_frequencies
-from headscope.models import load_described, locate
+from headscope.models.loading import load_described
+from headscope.sources import locate
 
 
 def main(description, training, held_out, head, curve, checkpoint, loading, device, corpora, **settings):

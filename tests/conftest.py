@@ -7,7 +7,8 @@ from checkpoints import DEMO_TEXT, save_bert, save_gpt2
 
 from headscope.corpora.text import read_pairs
 from headscope.encoding import read_encoded, write_encoded
-from headscope.models import describe, load
+from headscope.models.describing import describe
+from headscope.models.loading import load
 from headscope.tokenizing import encode_pairs
 
 

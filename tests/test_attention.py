@@ -102,7 +102,7 @@ def test_examples_of_another_tokenizer_are_refused(bert, bert_described, encoded
 
 
 def test_a_map_that_goes_bad_on_the_way_leaves_no_shard(bert_folder, bert_described, encoded, tmp_path):
-    from headscope.models import load
+    from headscope.models.loading import load
 
     broken = load(bert_folder, "bert")
     worst = encoded.table["ids"][11][1]

@@ -11,7 +11,9 @@ from headscope.corpora.text import read_pairs
 from headscope.encoding import Encoded
 from headscope.mlm.heads import METADATA, read_head
 from headscope.mlm.training import collect, mean_loss, token_frequencies
-from headscope.models import describe, load, locate
+from headscope.models.describing import describe
+from headscope.models.loading import load
+from headscope.sources import locate
 from headscope.tokenizing import encode_pairs
 
 DEMO = REPOSITORY / "config" / "demo"

@@ -22,7 +22,8 @@ from headscope.gradients.names import ENTRIES
 from headscope.keys import KEYS
 from headscope.mlm.heads import load_head, vocabulary_of
 from headscope.mlm.masking import mask_tokens
-from headscope.models import describe, load
+from headscope.models.describing import describe
+from headscope.models.loading import load
 
 CLS, TEXT, DOT, SEP, SPECIAL = Kind.CLS, Kind.TEXT, Kind.PUNCTUATION, Kind.SEP, Kind.SPECIAL
 

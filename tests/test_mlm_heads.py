@@ -9,7 +9,8 @@ from safetensors.torch import load_file, save_file
 
 from headscope.errors import InputError
 from headscope.mlm.heads import NoHeadError, StandardHead, load_head, read_head, vocabulary_of, write_head
-from headscope.models import describe, load
+from headscope.models.describing import describe
+from headscope.models.loading import load
 
 MASKED = transformers.AutoModelForMaskedLM
 ARCHITECTURES = {

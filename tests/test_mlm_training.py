@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from headscope.encoding import Encoded, Kind
 from headscope.mlm.heads import NoHeadError, write_head
 from headscope.mlm.training import CURVE, Settings, collect, first_head, fit_head, mean_loss, token_frequencies
-from headscope.models import describe
+from headscope.models.describing import describe
 
 SETTINGS = Settings(draws=3, epochs=2, batch=16, learning_rate=0.003, seed=0)
 

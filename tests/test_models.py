@@ -6,20 +6,13 @@ import transformers
 from checkpoints import SIZES, copy_checkpoint, save_bert, save_checkpoint, wordpiece
 
 from headscope.description import Description, LayerView
+from headscope.devices import pick_device
 from headscope.errors import InputError
-from headscope.models import (
-    LoadedModel,
-    _view,
-    check_maps,
-    check_rows,
-    describe,
-    load,
-    load_described,
-    locate,
-    pick_device,
-    tokenizer_fingerprint,
-    weights_fingerprint,
-)
+from headscope.models.describing import _view, describe
+from headscope.models.fingerprints import tokenizer_fingerprint, weights_fingerprint
+from headscope.models.loaded import LoadedModel, check_maps, check_rows
+from headscope.models.loading import load, load_described
+from headscope.sources import locate
 
 
 def test_a_bert_is_described_by_its_maps(bert_described):

@@ -10,7 +10,8 @@ from headscope.attention import attention_maps
 from headscope.encoding import Kind
 from headscope.errors import InputError
 from headscope.keys import KEYS
-from headscope.models import LoadedModel, load
+from headscope.models.loaded import LoadedModel
+from headscope.models.loading import load
 from headscope.norms import values as norm_values
 from headscope.norms.architectures import ARCHITECTURES, Projections, why_not
 from headscope.norms.counts import SUMS, count_norms, keys_of_kinds, layer_sums

@@ -17,7 +17,7 @@ import torch
 from headscope.batches import automatic_budget_mb, plan_batches, token_matrix
 from headscope.description import Description
 from headscope.encoding import Encoded
-from headscope.models import LoadedModel, check_rows
+from headscope.models.loaded import LoadedModel, check_rows
 from headscope.store import Maps, ShardInfo, writing_shard
 
 
@@ -149,7 +149,7 @@ def attention_maps(
     Raises
     ------
     InputError
-        If a map is not one (see `headscope.models.check_maps`).
+        If a map is not one (see `headscope.models.loaded.check_maps`).
     """
     launcher, waiting = _Launcher(model, dtype, fold), None
     for rows in plan_batches(encoded.lengths(), encoded.sizes(), maps_per_example, budget_mb):

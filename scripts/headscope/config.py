@@ -11,8 +11,8 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from headscope.errors import InputError
+from headscope.sources import package_of
 
-PACKAGE_PREFIX = "package:"
 FORMATS = {
     "text": ("paragraphs", "wikitext"),
     "treebank": ("conllu", "conllx", "word-head-label", "paragraphs", "words"),
@@ -155,8 +155,8 @@ def _model_problems(model, base, packages_here):
     head = model["mlm_head"]
     if head not in (None, TRAIN) and not find_files(head, base):
         yield "mlm_head", f"there is no file {head!r}, neither from {Path.cwd()} nor from {base}"
-    if source.startswith(PACKAGE_PREFIX):
-        package = source.removeprefix(PACKAGE_PREFIX).split("/")[0]
+    package = package_of(source)
+    if package is not None:
         if model["revision"]:
             yield "revision", "a package has no revision; remove it"
         if not package.isidentifier():

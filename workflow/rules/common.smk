@@ -164,7 +164,7 @@ def checkpoint_files(wildcards):
     model = MODELS[wildcards.model]
     if model["revision"]:
         return f"downloads/models/{wildcards.model}.json"
-    if model["source"].startswith("package:"):
+    if package_of(model["source"]):
         return []
     return sorted(str(path) for path in Path(model["source"]).iterdir() if path.is_file())
 

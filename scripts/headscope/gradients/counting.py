@@ -22,7 +22,7 @@ from headscope.gradients.names import ENTRIES
 from headscope.keys import KEYS
 from headscope.mlm.heads import vocabulary_of
 from headscope.mlm.masking import Masked, mask_tokens
-from headscope.models import LoadedModel
+from headscope.models.loaded import LoadedModel
 
 ONE_AT_A_TIME = 1e-9  # MiB: plan_batches makes a batch of each example
 GPU_BUDGET_PART = 1 / 8  # of extraction's: what a backward pass needs is several times the maps of short examples

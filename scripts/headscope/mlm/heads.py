@@ -20,7 +20,8 @@ from headscope.description import Description
 from headscope.errors import InputError
 from headscope.files import replacing
 from headscope.mlm.masking import Vocabulary
-from headscope.models import LoadedModel, load_masked
+from headscope.models.loaded import LoadedModel
+from headscope.models.loading import load_masked
 
 FORMAT_VERSION = 1
 METADATA = "headscope.mlm_head"

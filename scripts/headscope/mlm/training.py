@@ -20,7 +20,7 @@ from headscope.encoding import Encoded, Kind
 from headscope.jobs import LOG
 from headscope.mlm.heads import StandardHead, refuse_causal, vocabulary_of
 from headscope.mlm.masking import mask_tokens
-from headscope.models import LoadedModel
+from headscope.models.loaded import LoadedModel
 
 WARM_UP = 0.05  # of all steps, over which the learning rate rises; then it falls to nothing
 DAMPINGS, EMBEDDING_DAMPING = (0.03, 0.3, 3.0), 0.1  # of the first guess, as shares of the mean variance

@@ -18,7 +18,7 @@ from headscope.description import Description
 from headscope.encoding import KIND_OF_KEY, Encoded
 from headscope.errors import InputError
 from headscope.keys import KEYS
-from headscope.models import LoadedModel, check_rows
+from headscope.models.loaded import LoadedModel, check_rows
 from headscope.norms.values import Seen, check_law, watching
 from headscope.sums import table_of_sums
 

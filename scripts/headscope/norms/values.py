@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 from headscope.errors import InputError
-from headscope.models import LoadedModel
+from headscope.models.loaded import LoadedModel
 from headscope.norms.architectures import ARCHITECTURES, Projections, why_not
 
 LAW_TOLERANCE = 1e-4  # of the largest value of the layer's output

@@ -1,0 +1,45 @@
+"""
+Where a model is: `package:NAME/path` (inside an installed Python package), a local folder, or a hub id.
+
+A hub id comes with its pinned revision, and `fetch_model` downloads it into a local folder.
+"""
+
+import importlib.util
+from pathlib import Path
+
+from headscope.errors import InputError
+
+PACKAGE_PREFIX = "package:"
+
+
+def package_of(source: str) -> str | None:
+    """Return the import name of the package that a source lies in; None if it is a folder or on the hub."""
+    return source.removeprefix(PACKAGE_PREFIX).split("/")[0] if source.startswith(PACKAGE_PREFIX) else None
+
+
+def locate(source: str) -> Path:
+    """
+    Find the folder of a `package:NAME/path` or local source, without importing the package.
+
+    Raises
+    ------
+    InputError
+        If the package is not installed or the folder does not exist.
+    """
+    package = package_of(source)
+    if package is None:
+        folder = Path(source)
+        if not folder.is_dir():
+            raise InputError(f"model source {source!r}: expected a folder, found none there; check the path")
+        return folder
+    inside = source.removeprefix(PACKAGE_PREFIX).partition("/")[2]
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise InputError(
+            f"model source {source!r}: expected the Python package {package} to be installed, found none; "
+            "install it with pip (its distribution may spell the name with hyphens)"
+        )
+    folder = Path(spec.submodule_search_locations[0]) / inside
+    if not folder.is_dir():
+        raise InputError(f"model source {source!r}: package {package} has no folder {inside!r}; check the path")
+    return folder
