@@ -6,7 +6,7 @@ stand together in a row group, the largest first, pages carry checksums, and the
 dtype, shape and the fingerprints of model and corpus.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, fields
@@ -113,6 +113,19 @@ def writing(path, writer: Callable):
         shard.close()
 
 
+def write_behind(shard, batches: Iterable, done: Callable[[int], None]):
+    """Write each batch while the next is computed; `done` is called with the number of its examples."""
+    with ThreadPoolExecutor(max_workers=1) as disk:
+        pending = None
+        for batch in batches:
+            if pending:
+                pending.result()
+            pending = disk.submit(shard.write, batch)
+            done(len(batch.examples))
+        if pending:
+            pending.result()
+
+
 class ShardFile:
     """
     A shard of any format opened for reading.
@@ -156,8 +169,8 @@ class ShardFile:
         columns = schema.remove_metadata()
         if info is None or info.dtype not in DTYPES or columns != info.schema().remove_metadata():
             raise InputError(
-                f"{self._path}: expected the columns of a shard of {header.HOLDS}, found {', '.join(schema.names[:8])}; "
-                "extract it again"
+                f"{self._path}: expected the columns of a shard of {header.HOLDS}, found {', '.join(schema.names[:8])}"
+                "; extract it again"
             )
         return info
 
