@@ -100,7 +100,7 @@ def _rounded(states: torch.Tensor, dtype: str, name: str) -> np.ndarray:
             )
         raise InputError(
             f"model {name}: expected hidden states of at most {most:,.0f} for {dtype}, found "
-            f"{float(largest[layer]):,.0f} in layer {layer}; set probes: {{states: float32}}, which takes twice the room"
+            f"{float(largest[layer]):,.0f} in layer {layer}; set probes: {{states: float32}} (twice the room)"
         )
     return states.to(getattr(torch, dtype)).cpu().numpy()
 
