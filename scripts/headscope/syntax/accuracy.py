@@ -14,7 +14,7 @@ from headscope.description import Description
 from headscope.encoding import Encoded
 from headscope.hits import HEAD_COLUMNS, Hits, counts_by_example, held_out_accuracy, read_hits, rows_of_heads
 from headscope.statistics import bootstrap_intervals
-from headscope.syntax.names import ALL, DIRECTIONS, PUNCTUATION
+from headscope.syntax.names import ALL, DIRECTIONS, PUNCTUATION, offsets_in_order
 
 HEADS = pl.Schema({"scheme": pl.String, "relation": pl.String} | HEAD_COLUMNS)
 TABLE1 = pl.Schema(
@@ -144,8 +144,6 @@ def _intervals(whole, parts, correct, options) -> dict[str, dict[str, float]]:
 
 def _best_offset(offsets: np.ndarray, bounds: tuple[int, int]) -> tuple[int, float]:
     """The fixed offset that hits most dependents, and its accuracy; ties go to the nearest, then to the right."""
-    tried = sorted(
-        (offset for offset in range(bounds[0], bounds[1] + 1) if offset), key=lambda offset: (abs(offset), -offset)
-    )
+    tried = offsets_in_order(bounds)
     counts = [(offsets == offset).sum() for offset in tried]
     return tried[int(np.argmax(counts))], float(max(counts) / len(offsets))

@@ -21,6 +21,12 @@ def signed(offset: int) -> str:
     return f"{offset:+d}".replace("-", "−")
 
 
+def offsets_in_order(bounds: tuple[int, int]) -> list[int]:
+    """Return the fixed offsets that a baseline tries, 0 left out: the nearest first, then the one to the right."""
+    offsets = (offset for offset in range(bounds[0], bounds[1] + 1) if offset)
+    return sorted(offsets, key=lambda offset: (abs(offset), -offset))
+
+
 def common_relations(table1: pl.DataFrame, scheme: str, rare: int) -> tuple[pl.DataFrame, int]:
     """
     Return one scheme's rows, `all` first and the others by falling total, and how many relations are left out.

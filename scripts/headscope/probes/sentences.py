@@ -1,0 +1,277 @@
+"""
+What probes learn from, laid out so that any sentence can be read alone: attention between words, and the tree.
+
+`sentences.arrow` is an Arrow file with a record batch a sentence and a row a word: attention maps of all shards of a
+training treebank, re-laid once, so that no result depends on how they were sharded and none has to fit into memory.
+"""
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import torch
+
+from headscope.encoding import Encoded, Kind, word_rows
+from headscope.errors import InputError
+from headscope.files import replacing
+from headscope.probes.trees import Trees
+from headscope.store import Maps
+
+WORD = {
+    "weights": pa.large_binary(),
+    "to_first": pa.float32(),
+    "to_last": pa.float32(),
+    "number": pa.uint32(),
+    "head": pa.uint16(),
+    "counted": pa.uint8(),
+    "control_head": pa.uint16(),
+    "control_counted": pa.uint8(),
+}
+"""A row of a sentence. `weights`: attention from this word, float16 (layer · head, key)."""
+INDEX = pl.Schema({"example": pl.UInt32, "size": pl.UInt16})
+"""Which sentence stands where: a row a record batch, in their order."""
+NO_HEAD = -1
+
+
+class Batch(NamedTuple):
+    """
+    Sentences side by side, the shorter ones filled up; words from 0, without special tokens.
+
+    `weights`: attention between words, float16 (sentence, query, layer · head, key); `specials`: the mean attention of
+    all heads to the first and the last special token, float32 (sentence, query, 2), constant where the model has none;
+    `numbers`: rows of the word vectors, int64 (sentence, word); `sizes`: int64 (sentence,); `heads`: int64 (sentence,
+    word), from 1, 0 for the root and `NO_HEAD` beyond the sentence; `counted`: which words count, bool likewise.
+    """
+
+    weights: torch.Tensor
+    specials: torch.Tensor
+    numbers: torch.Tensor
+    sizes: torch.Tensor
+    heads: torch.Tensor
+    counted: torch.Tensor
+
+    def to(self, device) -> "Batch":
+        """Return the same on a device."""
+        return Batch(*(part.to(device, non_blocking=True) for part in self))
+
+    def parts(self, pairs: int | None) -> Iterator["Batch"]:
+        """Yield the sentences in parts of at most so many pairs of words (None: all at once), at least one each."""
+        at_once = max(1, pairs // self.numbers.shape[1] ** 2) if pairs else len(self.sizes)
+        for start in range(0, len(self.sizes), at_once):
+            yield Batch(*(part[start : start + at_once] for part in self))
+
+    @property
+    def inside(self) -> torch.Tensor:
+        """Which words are there, bool (sentence, word)."""
+        return torch.arange(self.numbers.shape[1], device=self.sizes.device) < self.sizes[:, None]
+
+
+class Attended(NamedTuple):
+    """Sentences of one size: example numbers, `weights` (sentence, query, layer · head, key) and `specials`."""
+
+    examples: np.ndarray
+    weights: np.ndarray
+    specials: np.ndarray
+
+
+def attended(maps: Iterable[Maps], encoded: Encoded, sizes: dict[int, int]) -> Iterator[Attended]:
+    """
+    Part word-level maps into attention between words and attention to the special tokens around them.
+
+    Parameters
+    ----------
+    maps
+        Word-level maps, (example, layer, head, query, key).
+    encoded
+        The same examples, for which rows of the maps are special tokens.
+    sizes
+        The number of words of each example's tree.
+
+    Raises
+    ------
+    InputError
+        If a map has another number of words than its tree.
+    """
+    kinds_of = dict(encoded.table.select("example", "kinds").iter_rows())
+    for examples, weights in maps:
+        for positions, kinds in _alike(examples, kinds_of):
+            rows = word_rows(kinds)
+            chosen = examples[positions]
+            for example in chosen.tolist():
+                if rows.stop - rows.start != sizes[example] or len(kinds) != weights.shape[-1]:
+                    raise InputError(
+                        f"example {example}: expected maps of {sizes[example]} words, found {rows.stop - rows.start}; "
+                        "the shard was made from another treebank: delete it and run again"
+                    )
+            words = weights[positions][:, :, :, rows]
+            flat = words.reshape(len(chosen), -1, *words.shape[3:])
+            yield Attended(
+                chosen,
+                np.ascontiguousarray(flat[..., rows].transpose(0, 2, 1, 3)),
+                _to_specials(flat, kinds),
+            )
+
+
+def _alike(examples: np.ndarray, kinds_of: dict) -> Iterator[tuple[np.ndarray, list[int]]]:
+    """Group sentences of one size whose special tokens stand at the same places, too."""
+    groups = {}
+    for position, example in enumerate(examples.tolist()):
+        kinds = kinds_of[example]
+        groups.setdefault(tuple(kind not in (Kind.TEXT, Kind.PUNCTUATION) for kind in kinds), []).append(position)
+    for positions in groups.values():
+        yield np.array(positions), kinds_of[int(examples[positions[0]])]
+
+
+def _to_specials(words: np.ndarray, kinds: list[int]) -> np.ndarray:
+    """The mean attention of all heads to the first and last special token: float32 (sentence, query, 2)."""
+    special = [row for row, kind in enumerate(kinds) if kind not in (Kind.TEXT, Kind.PUNCTUATION)]
+    if not special:
+        constant = np.zeros((len(words), words.shape[2], 2), np.float32)
+        constant[..., 0] = 1
+        return constant
+    return words[..., [special[0], special[-1]]].mean(1, dtype=np.float32)
+
+
+def write_sentences(
+    shards: Iterable[Iterable[Maps]],
+    encoded: Encoded,
+    trees: Trees,
+    permuted: Trees,
+    numbers: pl.Series,
+    path,
+) -> pl.DataFrame:
+    """
+    Lay the sentences out for training.
+
+    Parameters
+    ----------
+    shards
+        The maps of each shard.
+    encoded, trees
+        The examples and their trees.
+    permuted
+        The trees of the control, of the same examples.
+    numbers
+        The rows of the word vectors for the words of each of the encoded examples.
+
+    Returns
+    -------
+    The index, a row a sentence as it stands in the file, columns as `INDEX`.
+
+    Raises
+    ------
+    InputError
+        If the shards do not hold every example once, or are of another treebank.
+    """
+    sizes, written = trees.sizes(), []
+    numbers_of = dict(zip(encoded.table["example"].to_list(), numbers, strict=True))
+    schema = pa.schema(WORD)
+    with replacing(path) as temporary, pa.OSFile(str(temporary), "wb") as file, pa.ipc.new_file(file, schema) as sink:
+        for maps in shards:
+            for examples, weights, specials in attended(maps, encoded, sizes):
+                for row, example in enumerate(examples.tolist()):
+                    columns = [
+                        _cells(weights[row]),
+                        *specials[row].T,
+                        numbers_of[example].to_numpy(),
+                        *trees.of(example),
+                        *permuted.of(example),
+                    ]
+                    arrays = [
+                        column if isinstance(column, pa.Array) else pa.array(column, type_)
+                        for column, type_ in zip(columns, schema.types, strict=True)
+                    ]
+                    sink.write_batch(pa.record_batch(arrays, schema=schema))
+                    written.append((example, len(weights[row])))
+    index = pl.DataFrame(written, INDEX, orient="row")
+    encoded.refuse_other_examples(index["example"].sort(), "sentences")
+    return index
+
+
+def _cells(weights: np.ndarray) -> pa.Array:
+    """Attention from each word as a cell: the array's own memory, not a copy."""
+    words = len(weights)
+    offsets = np.arange(words + 1, dtype=np.int64) * (weights.nbytes // words)
+    return pa.Array.from_buffers(pa.large_binary(), words, [None, pa.py_buffer(offsets), pa.py_buffer(weights)])
+
+
+class Sentences:
+    """
+    The sentences of `sentences.arrow`, read one at a time; nothing but their index stays in memory.
+
+    `examples` and `sizes` are int64 (sentence,), sorted by example.
+    """
+
+    def __init__(self, path, index: pl.DataFrame, heads: int, control: bool = False):
+        self._path, self._maps, self._columns = path, heads, ("control_head", "control_counted")[: 2 * control]
+        self._columns = self._columns or ("head", "counted")
+        self._place = index["example"].arg_sort().to_numpy()
+        self.examples = index["example"].to_numpy()[self._place].astype(np.int64)
+        self.sizes = index["size"].to_numpy()[self._place].astype(np.int64)
+
+    def batches(self, plan: Iterable[np.ndarray]) -> Iterator[Batch]:
+        """Yield the sentences of each batch of a plan (positions among `examples`); the next is read meanwhile."""
+        with pa.OSFile(str(self._path)) as file, ThreadPoolExecutor(max_workers=1) as disk:
+            reader = pa.ipc.open_file(file)
+            waiting = None
+            for rows in plan:
+                reading = disk.submit(self._read, reader, rows)
+                if waiting is not None:
+                    yield waiting.result()
+                waiting = reading
+            if waiting is not None:
+                yield waiting.result()
+
+    def _read(self, reader, rows: np.ndarray) -> Batch:
+        sizes = self.sizes[rows]
+        shape = len(rows), int(sizes.max())
+        weights = np.zeros((*shape, self._maps, shape[1]), np.float16)
+        specials, numbers = np.zeros((*shape, 2), np.float32), np.zeros(shape, np.int64)
+        heads, counted = np.full(shape, NO_HEAD, np.int64), np.zeros(shape, bool)
+        for row, (place, size) in enumerate(zip(self._place[rows].tolist(), sizes.tolist(), strict=True)):
+            words = reader.get_batch(place)
+            if len(words) != size:
+                raise InputError(f"{self._path}: expected {size} words, found {len(words)}; delete it and run again")
+            flat = np.frombuffer(words["weights"].buffers()[2], np.float16)
+            weights[row, :size, :, :size] = flat.reshape(size, self._maps, size)
+            specials[row, :size, 0], specials[row, :size, 1] = (
+                words[name].to_numpy() for name in ("to_first", "to_last")
+            )
+            numbers[row, :size] = words["number"].to_numpy()
+            head, counts = (words[name].to_numpy() for name in self._columns)
+            heads[row, :size], counted[row, :size] = head, counts != 0
+        parts = weights, specials, numbers, sizes, heads, counted
+        return Batch(*(torch.from_numpy(part) for part in parts))
+
+
+def plan_by_length(sizes: np.ndarray, words: int, generator: np.random.Generator | None = None) -> list[np.ndarray]:
+    """
+    Group sentences of about one length into batches of at most so many words, the filling counted.
+
+    Parameters
+    ----------
+    sizes
+        Words of each sentence, int64 (sentence,).
+    words
+        The most words of a batch; a longer sentence is a batch of its own.
+    generator
+        Shuffles which sentences of a length come together, and the batches. None: sorted by length, always the same.
+
+    Returns
+    -------
+    list of positions among `sizes`, int64; each exactly once.
+    """
+    order = np.arange(len(sizes)) if generator is None else generator.permutation(len(sizes))
+    order = order[np.argsort(sizes[order], kind="stable")]
+    starts = [0]
+    for position, size in enumerate(sizes[order].tolist()):
+        if position > starts[-1] and size * (position + 1 - starts[-1]) > words:
+            starts.append(position)
+    batches = [order[start:stop] for start, stop in pairwise([*starts, len(order)])]
+    if generator is not None:
+        generator.shuffle(batches)
+    return batches

@@ -1,0 +1,26 @@
+"""Lay the attention between the words of a training treebank out for probes, sentence by sentence."""
+
+import polars as pl
+
+from headscope.description import Description
+from headscope.encoding import read_encoded
+from headscope.files import write_table
+from headscope.jobs import run
+from headscope.probes.sentences import write_sentences
+from headscope.probes.trees import Trees, permuted_trees
+from headscope.probes.vectors import read_vectors, word_numbers
+from headscope.store import Shard
+
+
+def main(description, encoded, trees, vectors, attention, sentences, index, scheme):
+    """Write the sentences and their index."""
+    described = Description.read(description)
+    examples, table = read_encoded(encoded), pl.read_parquet(trees)
+    shards = [Shard(path, model=described.weights, corpus=examples.corpus) for path in attention]
+    gold = Trees.read(table, scheme).only(examples.table["example"].to_numpy())
+    numbers = word_numbers(read_vectors(vectors), examples, table)
+    write_table(write_sentences(shards, examples, gold, permuted_trees(gold), numbers, sentences), index)
+
+
+if __name__ == "__main__":
+    run(main, snakemake)
