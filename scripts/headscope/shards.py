@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headscope.errors import InputError
-from headscope.files import replacing, settle_on_disk
+from headscope.files import read_ahead, replacing, settle_on_disk
 
 DTYPES = {"float16": np.dtype("<f2"), "float32": np.dtype("<f4")}
 Read = TypeVar("Read")
@@ -174,15 +174,9 @@ class ShardFile:
             )
         return info
 
-    def _prefetched(self, read: Callable[[int], Read]) -> Iterator[Read]:
+    def _groups(self, read: Callable[[int], Read]) -> Iterator[Read]:
         """Yield what `read` makes of each row group, in order; the next is read meanwhile."""
-        groups = range(self._parquet.num_row_groups)
-        with ThreadPoolExecutor(max_workers=1) as disk:
-            reading = [disk.submit(read, group) for group in groups[:1]]
-            for group in groups:
-                found = reading.pop().result()
-                reading = [disk.submit(read, following) for following in groups[group + 1 : group + 2]]
-                yield found
+        return read_ahead(read, range(self._parquet.num_row_groups))
 
     def _read_rows(self, group: int, columns: list[str] | None = None) -> pa.Table:
         try:

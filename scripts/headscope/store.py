@@ -105,7 +105,7 @@ class Shard(ShardFile):
 
     def __iter__(self) -> Iterator[Maps]:
         """Yield the maps of the whole shard, at most a row group at a time; the next is read meanwhile."""
-        for maps in self._prefetched(self._read_group):
+        for maps in self._groups(self._read_group):
             yield from maps
 
     def example(self, number: int) -> np.ndarray | None:

@@ -101,7 +101,7 @@ class StatesShard(ShardFile):
 
     def of_layers(self, layers: Sequence[int]) -> Iterator[States]:
         """Yield the states of these layers only, in this order; nothing else is read."""
-        for group in self._prefetched(lambda group: self.read_group(group, layers)):
+        for group in self._groups(lambda group: self.read_group(group, layers)):
             yield from group
 
     def read_group(self, group: int, layers: Sequence[int]) -> list[States]:
