@@ -103,8 +103,8 @@ def peak_of_this_process():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def peak(stage, folder, examples):
-    command = [sys.executable, "-m", "benchmarks.memory", stage, folder, str(examples)]
+def peak(stage, folder, examples, module="benchmarks.memory"):
+    command = [sys.executable, "-m", module, stage, folder, str(examples)]
     return float(subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout)
 
 

@@ -133,7 +133,7 @@ def test_what_a_dead_process_left_is_cleared_and_a_live_one_is_let_be(tmp_path):
 def test_a_truncated_shard_is_refused_by_name(tmp_path, keep):
     path = write(tmp_path / "s.parquet", random_maps([1, 2], 9))
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(InputError, match=r"s.parquet: expected a whole attention shard, found"):
+    with pytest.raises(InputError, match=r"s.parquet: expected a whole shard of attention maps, found"):
         Shard(path)
 
 
@@ -147,7 +147,7 @@ def test_a_flipped_bit_is_found(tmp_path):
 
 
 def test_another_format_version_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "FORMAT_VERSION", "99")
+    monkeypatch.setattr(ShardInfo, "FORMAT", "99")
     path = write(tmp_path / "s.parquet", random_maps([1], 3))
     monkeypatch.undo()
     with pytest.raises(InputError, match=r"s.parquet: expected .*format version 1, found format version 99"):

@@ -6,7 +6,6 @@ nothing beyond the rounding of a matrix product (on the CPUs we tried: not a bit
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ from headscope.batches import automatic_budget_mb, plan_batches, token_matrix
 from headscope.description import Description
 from headscope.encoding import Encoded
 from headscope.models.loaded import LoadedModel, check_rows
+from headscope.shards import write_behind
 from headscope.store import Maps, ShardInfo, writing_shard
 
 
@@ -105,21 +105,34 @@ def fold_into_words(weights: torch.Tensor, words: torch.Tensor, queries: str = "
 
     Source: Clark et al. 2019, section 4.1.
     """
-    steps = torch.diff(words, dim=1, prepend=torch.full_like(words[:, :1], -1))
-    count = int(words[0, -1]) + 1
-    if (steps[:, 0] != 1).any() or ((steps != 0) & (steps != 1)).any() or (words[:, -1] != count - 1).any():
-        raise ValueError(f"words must count up from 0 to the same last without gaps, got {words.tolist()}")
-    belongs = torch.nn.functional.one_hot(words, count).to(weights.dtype)[:, None, None]  # (example, 1, 1, token, word)
+    belongs = tokens_of_words(words).to(weights.dtype)[:, None, None]  # (example, 1, 1, token, word)
     keys = weights @ belongs
     if queries == "mean":
         return (belongs / belongs.sum(-2, keepdim=True)).mT @ keys
+    count = belongs.shape[-1]
     if queries == "first":
-        first = steps.nonzero()[:, 1].view(len(words), 1, 1, count, 1)
+        first = belongs.argmax(-2)[..., None]
         return keys.take_along_dim(first, dim=-2)
     index = words[:, None, None, :, None].expand_as(keys)
     largest = torch.zeros(*keys.shape[:-2], count, count, dtype=keys.dtype, device=keys.device)
     largest.scatter_reduce_(-2, index, keys, "amax")
     return largest / largest.sum(-1, keepdim=True)
+
+
+def tokens_of_words(words: torch.Tensor) -> torch.Tensor:
+    """
+    Return which tokens each word has, int64 (example, token, word), from the word of each token (example, token).
+
+    Raises
+    ------
+    ValueError
+        If words do not count up from 0 without gaps, or the examples have different numbers of words.
+    """
+    steps = torch.diff(words, dim=1, prepend=torch.full_like(words[:, :1], -1))
+    count = int(words[0, -1]) + 1
+    if (steps[:, 0] != 1).any() or ((steps != 0) & (steps != 1)).any() or (words[:, -1] != count - 1).any():
+        raise ValueError(f"words must count up from 0 to the same last without gaps, got {words.tolist()}")
+    return torch.nn.functional.one_hot(words, count)
 
 
 def attention_maps(
@@ -194,12 +207,5 @@ def extract_shard(
     info = ShardInfo(dtype, described.layers, described.heads, described.weights, encoded.corpus)
     budget_mb = budget_mb or automatic_budget_mb(model.device)
     maps = attention_maps(model, encoded, described.layers * described.heads, budget_mb, dtype, fold)
-    with writing_shard(path, info) as shard, ThreadPoolExecutor(max_workers=1) as disk:
-        pending = None
-        for batch in maps:
-            if pending:
-                pending.result()
-            pending = disk.submit(shard.write, batch)
-            done(len(batch.examples))
-        if pending:
-            pending.result()
+    with writing_shard(path, info) as shard:
+        write_behind(shard, maps, done)

@@ -12,7 +12,9 @@ CPU_BUDGET_MB = 24  # maps that stay near the cache; larger batches are slower o
 GPU_BUDGET_SHARE = 0.2  # of the free memory: softmax and its input, and the maps of two batches in flight
 
 
-def plan_batches(lengths: np.ndarray, sizes: np.ndarray, maps_per_example: int, budget_mb: float) -> list[np.ndarray]:
+def plan_batches(
+    lengths: np.ndarray, sizes: np.ndarray, maps_per_example: int, budget_mb: float, numbers_per_token: int = 0
+) -> list[np.ndarray]:
     """
     Group examples of one length into batches whose float32 maps fit the budget.
 
@@ -26,6 +28,8 @@ def plan_batches(lengths: np.ndarray, sizes: np.ndarray, maps_per_example: int, 
         Layers × heads.
     budget_mb
         MiB of attention maps a batch; an example larger than that is a batch of its own.
+    numbers_per_token
+        What else is kept of each token, in float32.
 
     Returns
     -------
@@ -35,7 +39,7 @@ def plan_batches(lengths: np.ndarray, sizes: np.ndarray, maps_per_example: int, 
     for length in np.unique(lengths)[::-1]:
         rows = np.flatnonzero(lengths == length)
         rows = rows[np.argsort(sizes[rows], kind="stable")]
-        bytes_per_example = 4 * maps_per_example * int(length) ** 2
+        bytes_per_example = 4 * int(length) * (maps_per_example * int(length) + numbers_per_token)
         at_once = max(1, int(budget_mb * 2**20 // bytes_per_example))
         batches += [rows[start : start + at_once] for start in range(0, len(rows), at_once)]
     return batches

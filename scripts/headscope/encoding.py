@@ -114,7 +114,7 @@ class Encoded(NamedTuple):
         found = [shard["example"].unique(maintain_order=True) for shard in shards]
         self.refuse_other_examples(pl.concat(found) if found else pl.Series("example", [], pl.UInt32), "examples")
 
-    def refuse_other_examples(self, found: pl.Series, unit: str):
+    def refuse_other_examples(self, found: pl.Series, unit: str, folder: str = "attention"):
         """
         Refuse shards that together do not hold every example exactly once.
 
@@ -124,6 +124,8 @@ class Encoded(NamedTuple):
             The example numbers of all shards, in order, uint32.
         unit
             What an example is called in the message.
+        folder
+            Where the shards lie.
 
         Raises
         ------
@@ -135,7 +137,7 @@ class Encoded(NamedTuple):
             missing = wanted.is_in(found.implode()).not_().sum()
             raise InputError(
                 f"shards: expected each of {len(wanted)} {unit} once and in order, found {len(found)} with {missing} "
-                "missing; delete the folder attention/ of this model and corpus and run again"
+                f"missing; delete the folder {folder}/ of this model and corpus and run again"
             )
 
 

@@ -5,10 +5,11 @@ import gzip
 import os
 import socket
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from headscope.errors import InputError
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 GZIP_MAGIC = b"\x1f\x8b"
+Item, Read = TypeVar("Item"), TypeVar("Read")
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error)
 BYTES_TO_TELL_BINARY = 2**16
@@ -145,6 +147,19 @@ def settle_on_disk(path):
             os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
     finally:
         os.close(file)
+
+
+def read_ahead(read: Callable[[Item], Read], items: Iterable[Item]) -> Iterator[Read]:
+    """Yield what `read` makes of each item, in order; the next is read meanwhile."""
+    with ThreadPoolExecutor(max_workers=1) as disk:
+        waiting = None
+        for item in items:
+            reading = disk.submit(read, item)
+            if waiting is not None:
+                yield waiting.result()
+            waiting = reading
+        if waiting is not None:
+            yield waiting.result()
 
 
 def _clear_leftovers(path, host):

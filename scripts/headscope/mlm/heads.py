@@ -5,23 +5,20 @@ A head maps the hidden states of chosen tokens to a score for every token of the
 that a checkpoint lacks with random weights; such a one is never used.
 """
 
-import json
 from pathlib import Path
 
 import numpy as np
 import torch
 import transformers
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import nn
 from transformers.modeling_outputs import BaseModelOutput
 
 from headscope.description import Description
 from headscope.errors import InputError
-from headscope.files import replacing
 from headscope.mlm.masking import Vocabulary
 from headscope.models.loaded import LoadedModel
 from headscope.models.loading import load_masked
+from headscope.tensors import read_tensors, write_tensors
 
 FORMAT_VERSION = 1
 METADATA = "headscope.mlm_head"
@@ -155,16 +152,9 @@ def _own_head(folder: Path, described: Description, loading: dict) -> OwnHead:
 
 
 def write_head(head: StandardHead, path, described: Description, notes: dict):
-    """
-    Write a head in float16, with the fingerprint of the model it belongs to and notes on its making.
-
-    All that it says of itself stands in one entry of the file's metadata, as JSON: of several, safetensors would write
-    now this first, now that.
-    """
-    tensors = {name: weights.detach().cpu().half().contiguous() for name, weights in head.state_dict().items()}
-    said = {"format": FORMAT_VERSION, "model": described.weights} | notes
-    with replacing(path) as temporary:
-        temporary.write_bytes(save(tensors, {METADATA: json.dumps(said)}))
+    """Write a head in float16, with the fingerprint of the model it belongs to and notes on its making."""
+    tensors = {name: weights.half() for name, weights in head.state_dict().items()}
+    write_tensors(tensors, path, METADATA, {"format": FORMAT_VERSION, "model": described.weights} | notes)
 
 
 def read_head(path, described: Description, model: LoadedModel) -> StandardHead:
@@ -176,14 +166,8 @@ def read_head(path, described: Description, model: LoadedModel) -> StandardHead:
     InputError
         If it is no such file, of another model, or damaged.
     """
-    try:
-        with safe_open(path, framework="pt") as file:
-            said = json.loads((file.metadata() or {}).get(METADATA, "{}"))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dictionary)
-    except (OSError, SafetensorError) as error:
-        raise InputError(
-            f"{path}: expected the head of a model in safetensors, found: {error}; fit it again with mlm_head: train"
-        ) from error
+    remedy = "fit it again with mlm_head: train"
+    tensors, said = read_tensors(path, METADATA, "the head of a model in safetensors", remedy)
     if said.get("format") != FORMAT_VERSION:
         raise InputError(
             f"{path}: expected a head of format {FORMAT_VERSION}, found {said.get('format', 'a file that is none')}; "
@@ -198,6 +182,6 @@ def read_head(path, described: Description, model: LoadedModel) -> StandardHead:
     wanted = {name: tuple(weights.shape) for name, weights in head.state_dict().items()}
     found = {name: tuple(weights.shape) for name, weights in tensors.items()}
     if found != wanted:
-        raise InputError(f"{path}: expected the tensors {wanted}, found {found}; fit it again with mlm_head: train")
+        raise InputError(f"{path}: expected the tensors {wanted}, found {found}; {remedy}")
     head.load_state_dict(tensors)
     return head

@@ -74,13 +74,40 @@ class LoadedModel:
         InputError
             If there are no maps or they are not square.
         """
-        inputs = {"input_ids": ids.to(self.device)}
-        if self.takes_segments and segments is not None:
-            inputs["token_type_ids"] = segments.to(self.device)
-        output = self.network(**inputs, output_attentions=True, return_dict=True)
+        output = self._run(ids, segments, output_attentions=True)
         maps = getattr(output, "attentions", None)
         check_maps(maps, tuple(ids.shape), self.network)
         return getattr(output, "last_hidden_state", None), maps
+
+    def hidden_states(self, ids, segments=None) -> tuple[torch.Tensor, ...]:
+        """
+        Run one batch as `forward` does, for the hidden states of the embeddings and of each layer.
+
+        Returns
+        -------
+        One (example, token, width) for the embeddings and for each layer, on the device.
+
+        Raises
+        ------
+        InputError
+            If the model returns none, or not one of each token.
+        """
+        with torch.inference_mode():
+            states = getattr(self._run(ids, segments, output_hidden_states=True), "hidden_states", None)
+        shapes = {tuple(layer.shape[:-1]) for layer in states or ()}
+        if shapes != {tuple(ids.shape)} or len({layer.shape[-1] for layer in states}) > 1:
+            found = [tuple(layer.shape) for layer in states] if states else "none"
+            raise InputError(
+                f"{type(self.network).__name__}: expected hidden states of every layer, a vector of one width for each "
+                f"token, found {found}; the structural probe cannot read this model"
+            )
+        return states
+
+    def _run(self, ids, segments, **asked):
+        inputs = {"input_ids": ids.to(self.device)}
+        if self.takes_segments and segments is not None:
+            inputs["token_type_ids"] = segments.to(self.device)
+        return self.network(**inputs, **asked, return_dict=True)
 
 
 def check_maps(maps, ids_shape: tuple[int, int], network: nn.Module):

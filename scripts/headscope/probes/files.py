@@ -1,16 +1,13 @@
 """What probes learned, in one safetensors file a probe: the weights of every run, and what they were learned from."""
 
-import json
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 
 from headscope.errors import InputError
-from headscope.files import replacing
 from headscope.probes.networks import Standard
+from headscope.tensors import read_tensors, write_tensors
 
 SAYS = "headscope"
 
@@ -48,15 +45,12 @@ class LearnedProbe(NamedTuple):
 def write_learned(learned: LearnedProbe, path: str | Path):
     """Write a probe; what is not a tensor goes into the metadata."""
     tensors = {
-        f"{run.trained}/{run.seed}/{name}": weights.detach().cpu().contiguous()
-        for run in learned.runs
-        for name, weights in run.weights.items()
+        f"{run.trained}/{run.seed}/{name}": weights for run in learned.runs for name, weights in run.weights.items()
     }
     if learned.standard is not None:
-        tensors |= {f"standard/{name}": part.contiguous() for name, part in learned.standard._asdict().items()}
+        tensors |= {f"standard/{name}": part for name, part in learned.standard._asdict().items()}
     said = {key: getattr(learned, key) for key in ("probe", "model", "corpus", "vectors")}
-    with replacing(path) as temporary:
-        save_file(tensors, temporary, {SAYS: json.dumps(said)})
+    write_tensors(tensors, path, SAYS, said)
 
 
 def read_learned(path: str | Path, model: str | None = None) -> LearnedProbe:
@@ -68,13 +62,8 @@ def read_learned(path: str | Path, model: str | None = None) -> LearnedProbe:
     InputError
         If the file is none of ours, or the probe was learned over another model than this fingerprint.
     """
-    try:
-        with safe_open(path, "pt") as file:
-            said = json.loads((file.metadata() or {}).get(SAYS, "null"))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise InputError(f"{path}: expected a learned probe, found: {error}; delete it and run again") from error
-    if said is None:
+    tensors, said = read_tensors(path, SAYS, "a learned probe", "delete it and run again")
+    if "probe" not in said:
         raise InputError(f"{path}: expected a learned probe, found a file of other tensors; delete it and run again")
     if model is not None and said["model"] != model:
         raise InputError(

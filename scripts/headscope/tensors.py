@@ -1,0 +1,48 @@
+"""Learned numbers in a safetensors file, with what they say of themselves: written whole, read back or refused."""
+
+import json
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+
+from headscope.errors import InputError
+from headscope.files import replacing
+
+
+def write_tensors(tensors: dict[str, torch.Tensor], path, key: str, said: dict):
+    """
+    Write tensors by name, and what they say of themselves.
+
+    All of that stands in one entry of the file's metadata, `key`, as JSON: of several, safetensors would write now this
+    first, now that.
+    """
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    with replacing(path) as temporary:
+        temporary.write_bytes(save(tensors, {key: json.dumps(said)}))
+
+
+def read_tensors(path, key: str, expected: str, remedy: str) -> tuple[dict[str, torch.Tensor], dict]:
+    """
+    Read what `write_tensors` wrote.
+
+    Parameters
+    ----------
+    expected, remedy
+        What the file is to be, and what to do if it is not, in words.
+
+    Returns
+    -------
+    The tensors by name, and what they say of themselves; nothing where they were written by others.
+
+    Raises
+    ------
+    InputError
+        If it is no safetensors file.
+    """
+    try:
+        with safe_open(path, framework="pt") as file:
+            said = json.loads((file.metadata() or {}).get(key, "{}"))
+            return {name: file.get_tensor(name) for name in file.keys()}, said  # noqa: SIM118 (it is no dictionary)
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{path}: expected {expected}, found: {error}; {remedy}") from error
