@@ -60,7 +60,7 @@ def table_3(counts: pl.DataFrame, resamples: int, seed: int = 0) -> pl.DataFrame
     """
     named = ["probe", "features"]
     most = counts.group_by(named).agg(most=pl.col("trained").max())
-    whole = counts.join(most, on=named).filter(pl.col("trained").eq_missing("most")).drop("most")
+    whole = counts.join(most, on=named).filter(pl.col("trained").eq_missing(pl.col("most"))).drop("most")
     rows = pl.DataFrame([_row(run, resamples, seed) for _, run in whole.group_by(named, maintain_order=True)])
     control = rows.select(probe=pl.col("probe").str.strip_suffix(CONTROL), control="uas", own="probe")
     control = control.filter(pl.col("probe") != pl.col("own")).drop("own")
