@@ -183,7 +183,7 @@ def count_baselines(trees: Trees, training: Trees, offsets: tuple[int, int]) -> 
     best = best_fixed_offset(training, offsets)
     rivals = [
         {"probe": RIGHT_BRANCHING, "features": "the next word", "trained": None, "seed": 0},
-        {"probe": BEST_OFFSET, "features": f"offset {signed(best)}", "trained": len(training.examples), "seed": 0},
+        {"probe": BEST_OFFSET, "features": f"offset {signed(best)}", "trained": None, "seed": 0},
     ]
     rows = [
         counted_sentences(
