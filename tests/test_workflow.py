@@ -12,7 +12,7 @@ from hub import Hub
 from workflow_runs import copy_workflow, planned, snakemake, tiny_config, write_inputs
 
 RESULTS = "results/tiny/few"
-READING = {"read_text": 1, "describe_model": 1, "encode_text": 1}
+READING = {"read_text": 1, "describe_model": 1, "encode_text": 1, "bundle_library": 1}
 MAPS = {"extract_attention": 2}
 SURFACE = {"count_surface": 2, "merge_surface": 1}
 FIGURE_1 = {"choose_maps": 1, "draw_figure_1": 1}

@@ -12,7 +12,7 @@ from checkpoints import DEMO_TEXT, REPOSITORY
 
 TARGETS = {
     *("total", "all", "surface", "syntax", "coreference", "clusters", "norms", "gradients"),
-    *("table_1", "table_2", "figure_sep", *(f"figure_{number}" for number in range(1, 7))),
+    *("probes", "table_1", "table_2", "table_3", "figure_sep", *(f"figure_{number}" for number in range(1, 7))),
 }
 PARTS = ("workflow", "scripts", "envs", "config")
 
