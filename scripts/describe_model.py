@@ -9,7 +9,7 @@ from headscope.sources import locate
 def main(description, name, checkpoint, source, revision, loading):
     """Write the description, or refuse the model with one sentence."""
     model = load(locate(checkpoint), name, **loading)
-    described = describe(model, name, source, revision)
+    described = describe(model, name, source, revision, loading["random_init"])
     described.write(description)
     LOG.info("%s: %s, %d layers of %d heads", name, described.architecture, described.layers, described.heads)
 

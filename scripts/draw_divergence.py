@@ -8,10 +8,10 @@ from headscope.description import Description
 from headscope.jobs import run
 
 
-def main(description, divergence, uniform, mapped, html, svg, png, corpus):
+def main(description, divergence, uniform, mapped, library, html, svg, png, corpus):
     """Write the figure as a page, as SVG and as PNG."""
     tables = [pl.read_parquet(path) for path in (divergence, mapped, uniform)]
-    save(divergence_matrix(*tables, Description.read(description), corpus), html, svg, png)
+    save(divergence_matrix(*tables, Description.read(description), corpus), html, svg, png, library)
 
 
 if __name__ == "__main__":

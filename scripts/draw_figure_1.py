@@ -7,9 +7,9 @@ from headscope.charts.theme import save
 from headscope.jobs import run
 
 
-def main(maps, html, svg, png, model, corpus):
+def main(maps, library, html, svg, png, model, corpus):
     """Write the figure as a page, as SVG and as PNG."""
-    save(figure_1(pl.read_parquet(maps), model, corpus), html, svg, png)
+    save(figure_1(pl.read_parquet(maps), model, corpus), html, svg, png, library)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,10 @@ from headscope.description import Description
 from headscope.jobs import run
 
 
-def main(description, heads, uniform, html, svg, png, corpus):
+def main(description, heads, uniform, library, html, svg, png, corpus):
     """Write the figure as a page, as SVG and as PNG."""
     described = Description.read(description)
-    save(figure_2(pl.read_parquet(heads), pl.read_parquet(uniform), described, corpus), html, svg, png)
+    save(figure_2(pl.read_parquet(heads), pl.read_parquet(uniform), described, corpus), html, svg, png, library)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,10 @@ from headscope.description import Description
 from headscope.jobs import run
 
 
-def main(description, layers, heads, loss, html, svg, png, corpus):
+def main(description, layers, heads, loss, library, html, svg, png, corpus):
     """Write the figure as a page, as SVG and as PNG."""
     tables = map(pl.read_parquet, (layers, heads, loss))
-    save(figure_3(*tables, Description.read(description), corpus), html, svg, png)
+    save(figure_3(*tables, Description.read(description), corpus), html, svg, png, library)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ from headscope.charts.theme import save
 from headscope.jobs import run
 
 
-def main(examples, html, svg, png, model, corpus):
+def main(examples, library, html, svg, png, model, corpus):
     """Write the figure as a page, as SVG and as PNG."""
-    save(figure_5(pl.read_parquet(examples), model, corpus), html, svg, png)
+    save(figure_5(pl.read_parquet(examples), model, corpus), html, svg, png, library)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,10 @@ from headscope.charts.theme import save
 from headscope.jobs import run
 
 
-def main(links, passage, html, svg, png, model, corpus):
+def main(links, passage, library, html, svg, png, model, corpus):
     """Write the figure as a page, as SVG and as PNG."""
     chart = figure_5_coreference(pl.read_parquet(links), pl.read_parquet(passage), model, corpus)
-    save(chart, html, svg, png)
+    save(chart, html, svg, png, library)
 
 
 if __name__ == "__main__":

@@ -9,11 +9,11 @@ from headscope.encoding import read_encoded
 from headscope.jobs import run
 
 
-def main(description, encoded, shares, heads, html, svg, png, corpus):
+def main(description, encoded, shares, heads, library, html, svg, png, corpus):
     """Write the figure as a page, as SVG and as PNG."""
     described, lengths = Description.read(description), read_encoded(encoded).lengths()
     tables = pl.read_parquet(shares), pl.read_parquet(heads)
-    save(figure_sep(*tables, described, corpus, len(lengths), int(lengths.sum())), html, svg, png)
+    save(figure_sep(*tables, described, corpus, len(lengths), int(lengths.sum())), html, svg, png, library)
 
 
 if __name__ == "__main__":

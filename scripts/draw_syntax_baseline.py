@@ -7,9 +7,9 @@ from headscope.charts.theme import save
 from headscope.jobs import run
 
 
-def main(table1, html, svg, png, model, corpus, scheme, rare):
+def main(table1, library, html, svg, png, model, corpus, scheme, rare):
     """Write the bars as a page, as SVG and as PNG."""
-    save(syntax_baseline(pl.read_parquet(table1), model, corpus, scheme, rare), html, svg, png)
+    save(syntax_baseline(pl.read_parquet(table1), model, corpus, scheme, rare), html, svg, png, library)
 
 
 if __name__ == "__main__":

@@ -1,20 +1,19 @@
 """Render Table 1, which head follows which relation, as a page and as Markdown."""
 
+from functools import partial
+
 import polars as pl
 
 from headscope.description import Description
-from headscope.files import replacing
 from headscope.jobs import run
+from headscope.pages import write_both
 from headscope.syntax.table1 import render_table1
 
 
 def main(description, table1, html, markdown, corpus, rare):
     """Write the page and the Markdown."""
     described, table = Description.read(description), pl.read_parquet(table1)
-    for path, as_html in ((html, True), (markdown, False)):
-        with replacing(path) as temporary:
-            text = render_table1(table, described.name, corpus, described.source, rare, as_html)
-            temporary.write_text(text, encoding="utf-8")
+    write_both(html, markdown, partial(render_table1, table, described.title, corpus, described.origin, rare))
 
 
 if __name__ == "__main__":

@@ -1,20 +1,19 @@
 """Render Table 2, which head finds the antecedent, as a page and as Markdown."""
 
+from functools import partial
+
 import polars as pl
 
 from headscope.coreference.table2 import render_table2
 from headscope.description import Description
-from headscope.files import replacing
 from headscope.jobs import run
+from headscope.pages import write_both
 
 
 def main(description, table2, html, markdown, corpus):
     """Write the page and the Markdown."""
     described, table = Description.read(description), pl.read_parquet(table2)
-    for path, as_html in ((html, True), (markdown, False)):
-        with replacing(path) as temporary:
-            text = render_table2(table, described.name, corpus, described.source, as_html)
-            temporary.write_text(text, encoding="utf-8")
+    write_both(html, markdown, partial(render_table2, table, described.title, corpus, described.origin))
 
 
 if __name__ == "__main__":

@@ -24,9 +24,8 @@ def main(description, encoded, vectors, sentences, index, learned, training, pro
     source = Sentences(sentences, pl.read_parquet(index), described.layers * described.heads, kind.control)
     standard, matrix, width = None, None, words.matrix.shape[1]
     if kind.words:
-        known = words.table["known"].to_numpy()
-        standard = Standard.of(words.matrix, words.table["tokens"].to_numpy(), known)
-        matrix = standard.standardised(words.matrix, known).to(place)
+        standard = Standard.of(words.matrix, words.table["tokens"].to_numpy())
+        matrix = standard.standardised(words.matrix).to(place)
     runs, rows = [], []
     for count in [*(count for count in curve if count < len(source.sizes)), None]:
         for seed in range(seeds):

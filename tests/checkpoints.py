@@ -9,6 +9,8 @@ import torch
 import transformers
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+from headscope.models.random_weights import RandomWeights
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 DEMO_TEXT = REPOSITORY / "config" / "demo" / "text.txt"
 SHARED = REPOSITORY.parent / "shared"
@@ -26,31 +28,43 @@ needs_stanza_models = pytest.mark.skipif(
 SIZES = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
 
 
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
 @cache
-def trained_wordpiece() -> str:
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+def trained_vocabulary() -> dict[str, int]:
+    """600 pieces of the demo text, the same in every process.
+
+    The trainer breaks ties by the ids of pieces, and gives characters inside words theirs in a random order, unless it
+    knows them as special tokens already.
+    """
+    tokenizer = with_bert_splitting(models.WordPiece(unk_token="[UNK]"))
+    characters = sorted(set(tokenizer.normalizer.normalize_str(DEMO_TEXT.read_text("utf-8"))) - {" ", "\n"})
+    known = [*SPECIAL, *(f"##{character}" for character in characters)]
+    tokenizer.train([str(DEMO_TEXT)], trainers.WordPieceTrainer(vocab_size=600, special_tokens=known))
+    return tokenizer.get_vocab()
+
+
+def with_bert_splitting(model) -> Tokenizer:
+    tokenizer = Tokenizer(model)
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer.train([str(DEMO_TEXT)], trainers.WordPieceTrainer(vocab_size=600, special_tokens=special))
+    return tokenizer
+
+
+def wordpiece() -> transformers.PreTrainedTokenizerFast:
+    """A lower-casing WordPiece tokenizer like BERT's, trained on the demo text."""
+    tokenizer = with_bert_splitting(models.WordPiece(trained_vocabulary(), unk_token="[UNK]"))
+    tokenizer.add_special_tokens(SPECIAL)
     tokenizer.decoder = decoders.WordPiece()
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         special_tokens=[(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")],
     )
-    return tokenizer.to_str()
-
-
-def wordpiece() -> transformers.PreTrainedTokenizerFast:
-    """A lower-casing WordPiece tokenizer like BERT's, trained on the demo text.
-
-    Trained once: training breaks ties at random.
-    """
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=Tokenizer.from_str(trained_wordpiece()),
-        **{f"{token.strip('[]').lower()}_token": token for token in special},
+        tokenizer_object=tokenizer,
+        **{f"{token.strip('[]').lower()}_token": token for token in SPECIAL},
         model_max_length=64,
     )
 
@@ -72,9 +86,9 @@ def byte_level(**special) -> transformers.PreTrainedTokenizerFast:
 
 
 def save_checkpoint(folder: Path, config, tokenizer, seed: int = 0, auto=transformers.AutoModel) -> Path:
-    """A checkpoint of random weights of this config."""
-    torch.manual_seed(seed)
-    network = auto.from_config(config)
+    """A checkpoint of random weights of this config, the same on every processor."""
+    with RandomWeights(seed):
+        network = auto.from_config(config)
     # Wider than an initialisation: so that heads differ and their attention is not all but uniform.
     with torch.no_grad():
         for weights in network.parameters():

@@ -11,6 +11,8 @@ from checkpoints import SIZES, STANZA_MODELS, wordpiece
 from stanza.models.coref.config import Config
 from stanza.models.coref.model import CorefModel
 
+from headscope.models.random_weights import RandomWeights
+
 TRANSFORMER = "some-org/tiny-bert"  # as the hub would have it; there is no such organisation
 WINDOW = 64
 NAMES = ["Anna", "Mary", "Clara", "Emma", "Laura", "Julia"]
@@ -40,8 +42,9 @@ def save_transformer(folder: Path) -> Path:
     tokenizer = wordpiece()
     tokenizer.add_tokens([word.lower() for word in (*NAMES, *THINGS, "saw", "liked")])
     config = transformers.BertConfig(vocab_size=len(tokenizer), max_position_embeddings=WINDOW, **SIZES)
-    transformers.set_seed(0)
-    transformers.AutoModel.from_config(config).save_pretrained(folder)
+    with RandomWeights(0):
+        network = transformers.AutoModel.from_config(config)
+    network.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 

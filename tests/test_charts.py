@@ -12,6 +12,7 @@ from headscope.charts.figure_1 import figure_1
 from headscope.charts.figure_2 import figure_2
 from headscope.charts.figure_3 import figure_3
 from headscope.charts.figure_4 import figure_4
+from headscope.charts.javascript import bundle
 from headscope.description import Description, LayerView
 from headscope.maps import named_heads, shown_cells
 
@@ -24,7 +25,7 @@ MEASURES = (
 def describe(special_tokens):
     views = [LayerView(False, None)] * 2
     return Description(
-        "my-model", "s", None, "Model", 2, 3, 8, 1, None, True, special_tokens, views, weights="w", tokenizer="t"
+        "my-model", "s", None, None, "Model", 2, 3, 8, 1, None, True, special_tokens, views, weights="w", tokenizer="t"
     )
 
 
@@ -135,10 +136,24 @@ def test_corpus_text_stays_text_in_the_page(tmp_path):
 
 
 def test_a_page_asks_nothing_of_the_network(heads, uniform):
-    page = theme.page("t", json.dumps(figure_2(heads, uniform, BERT, "c").to_dict()))
+    page = theme.page("t", json.dumps(figure_2(heads, uniform, BERT, "c").to_dict()), bundle())
     assert page.count("<script") == page.count("</script>") == 2
     for outside in (' src="http', ' href="http', "import('http", '@import "http', 'from"http', 'from "http'):
         assert outside not in page
+
+
+def test_a_page_is_the_same_with_the_library_from_a_file(tmp_path, heads, uniform):
+    import bundle_library
+
+    bundle_library.main(tmp_path / "vega.js")
+    for name, library in (("alone", None), ("given", tmp_path / "vega.js")):
+        paths = [tmp_path / f"{name}.{ending}" for ending in ("html", "svg", "png")]
+        theme.save(figure_2(heads, uniform, BERT, "c"), *paths, library)
+    for ending in ("html", "svg", "png"):
+        assert (tmp_path / f"alone.{ending}").read_bytes() == (tmp_path / f"given.{ending}").read_bytes()
+    (tmp_path / "vega.js").write_text("draw();", encoding="utf-8")
+    theme.save(figure_2(heads, uniform, BERT, "c"), *paths, tmp_path / "vega.js")
+    assert '<script type="module">draw();</script>' in paths[0].read_text("utf-8"), "the file is what is taken"
 
 
 def test_many_layers_keep_their_axis_readable(uniform):

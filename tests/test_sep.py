@@ -25,7 +25,7 @@ NUMBERS = {"cls": 1, "sep": 2, "punctuation": 0, "other": 97}
 
 def describe(architecture="BertModel", layers=LAYERS, cls="[CLS]", sep="[SEP]"):
     return Description(
-        *("my-model", "s", None, architecture, layers, HEADS, 8, 1, None, True),
+        *("my-model", "s", None, None, architecture, layers, HEADS, 8, 1, None, True),
         *({"cls": [cls, 1], "sep": [sep, 2]}, [LayerView(False, None)] * layers, "w", "t"),
     )
 

@@ -17,7 +17,7 @@ CLS, TEXT, DOT, SEP = Kind.CLS, Kind.TEXT, Kind.PUNCTUATION, Kind.SEP
 def describe(layers, heads, views=None):
     views = views or [LayerView(causal=False, reach=None)] * layers
     return Description(
-        "model", "source", None, "Model", layers, heads, 8, 1, None, True, {}, views, weights="w", tokenizer="t"
+        "model", "source", None, None, "Model", layers, heads, 8, 1, None, True, {}, views, weights="w", tokenizer="t"
     )
 
 

@@ -19,7 +19,9 @@ from headscope.syntax.scoring import Gold, count_syntax, predicted_heads, tree_h
 
 def describe(layers=2, heads=3):
     views = [LayerView(causal=False, reach=None)] * layers
-    return Description("m", "s", None, "M", layers, heads, 8, 1, None, True, {}, views, weights="w", tokenizer="t")
+    return Description(
+        "m", "s", None, None, "M", layers, heads, 8, 1, None, True, {}, views, weights="w", tokenizer="t"
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])

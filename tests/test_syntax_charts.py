@@ -408,7 +408,7 @@ def test_scripts_write_what_they_name(tmp_path, table1, heads):
 
     view = LayerView(False, None)
     described = Description(
-        "m", BERT, None, "Model", 2, 3, 8, 1, None, True, {}, [view] * 2, weights="w", tokenizer="t"
+        "m", BERT, None, None, "Model", 2, 3, 8, 1, None, True, {}, [view] * 2, weights="w", tokenizer="t"
     )
     described.write(tmp_path / "description.json")
     sentence(WORDS, WEIGHTS, [(3, 2)], TO_HEAD).write_parquet(tmp_path / "examples.parquet")
@@ -419,11 +419,11 @@ def test_scripts_write_what_they_name(tmp_path, table1, heads):
     def written(name):
         return {ending: tmp_path / f"{name}.{ending}" for ending in ("html", "svg", "png")}
 
-    draw_figure_5.main(read["examples"], **written("figure_5"), model="m", corpus="c")
+    draw_figure_5.main(read["examples"], None, **written("figure_5"), model="m", corpus="c")
     draw_syntax_heads.main(
-        read["heads"], read["table1"], **written("heads"), model="m", corpus="c", scheme="ud", relations=6
+        read["heads"], read["table1"], None, **written("heads"), model="m", corpus="c", scheme="ud", relations=6
     )
-    draw_syntax_baseline.main(read["table1"], **written("baseline"), model="m", corpus="c", scheme="ud", rare=50)
+    draw_syntax_baseline.main(read["table1"], None, **written("baseline"), model="m", corpus="c", scheme="ud", rare=50)
     html, markdown = tmp_path / "table_1.html", tmp_path / "table_1.md"
     script.main(tmp_path / "description.json", read["table1"], html, markdown, corpus="c", rare=50)
     for path in (*written("figure_5").values(), *written("heads").values(), *written("baseline").values()):

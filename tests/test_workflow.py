@@ -228,6 +228,42 @@ def test_a_wrong_config_is_one_error_before_any_job(fresh):
     assert not (fresh / "examples").exists()
 
 
+def test_an_error_names_the_users_file_where_the_demo_has_the_key_too(fresh):
+    text = (fresh / "tiny.yaml").read_text()
+    (fresh / "tiny.yaml").write_text(text.replace("path: few.txt", "path: none.txt"))
+    assert "tiny.yaml:5: corpora[0].path: there is no file 'none.txt'" in snakemake(fresh).stdout
+
+
+def test_a_random_twin_runs_where_a_corpus_names_it(fresh, bert_folder):
+    config = tiny_config(bert_folder)
+    config["models"].append(config["models"][0] | {"name": "twin", "random_init": True})
+    write_inputs(fresh, config)
+    assert planned(fresh) == ALL_JOBS
+    config["corpora"][0]["models"] = ["twin"]
+    write_inputs(fresh, config)
+    assert planned(fresh) == ALL_JOBS
+    assert planned(fresh, "results/twin/few/surface/heads.csv")["describe_model"] == 1
+
+
+def test_a_random_model_that_is_no_twin_runs_everywhere(fresh, bert_folder):
+    config = tiny_config(bert_folder)
+    config["models"][0] |= {"random_init": True, "seed": 3}
+    write_inputs(fresh, config)
+    assert planned(fresh) == ALL_JOBS
+
+
+def test_the_treebank_that_probes_learn_from_has_no_table_of_its_own(fresh, bert_folder):
+    config = tiny_config(bert_folder)
+    trees = {"kind": "treebank", "path": "config/demo/treebank.conllu", "shards": 1}
+    config["corpora"] = [trees | {"name": "learned"}, trees | {"name": "scored"}]
+    config["probes"] = {"train": "learned"}
+    write_inputs(fresh, config)
+    assert planned(fresh, "syntax")["read_treebank"] == 1
+    assert planned(fresh, "results/tiny/learned/syntax/table1.csv")["read_treebank"] == 1
+    write_inputs(fresh, config | {"probes": {"train": None}})
+    assert planned(fresh, "syntax")["read_treebank"] == 2
+
+
 def test_bad_input_of_a_job_is_one_sentence_and_the_rest_goes_on(fresh):
     text = (fresh / "tiny.yaml").read_text()
     (fresh / "tiny.yaml").write_text(text.replace("name: tiny", "name: tiny\n  attention: sdpa"))
@@ -280,8 +316,10 @@ def test_model_and_corpus_come_from_the_network_pinned(hub, bert_folder, finishe
     digest = sha256(text).hexdigest()
     config = tiny_config("org/tiny", path=None, url=f"{hub}/few.txt", sha256=digest)
     config["models"][0]["revision"] = Hub.REVISION
+    config["models"].append(config["models"][0] | {"name": "twin", "random_init": True})
     folder = write_inputs(copy_workflow(tmp_path), config)
-    run = snakemake(folder, f"{RESULTS}/surface/heads.csv", HF_ENDPOINT=hub, HF_HUB_OFFLINE="0")
+    wanted = (f"{RESULTS}/surface/heads.csv", "models/twin/description.json")
+    run = snakemake(folder, *wanted, HF_ENDPOINT=hub, HF_HUB_OFFLINE="0")
     assert run.returncode == 0, run.stdout
     assert (folder / RESULTS / "surface/heads.csv").read_bytes() == (
         finished / RESULTS / "surface/heads.csv"
@@ -291,3 +329,6 @@ def test_model_and_corpus_come_from_the_network_pinned(hub, bert_folder, finishe
     assert "pytorch_model.bin" not in fetched["sha256"]
     described = json.loads((folder / "models/tiny/description.json").read_text())
     assert (described["source"], described["revision"]) == ("org/tiny", Hub.REVISION)
+    fetched = json.loads((folder / "downloads/models/twin.json").read_text())
+    assert "config.json" in fetched["sha256"]
+    assert not [file for file in fetched["sha256"] if file.endswith((".safetensors", ".bin"))], "they are drawn here"

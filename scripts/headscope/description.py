@@ -32,14 +32,16 @@ class Description:
     """
     A model as the other stages see it; stored as `models/{model}/description.json`.
 
-    `limit` is the longest input in tokens, special tokens included (None: no limit of its own); `segments`
-    tells whether it takes segment ids; `special_tokens` maps cls, sep, mask, pad and unk to (token, id);
-    `views` has one entry a layer; `weights` and `tokenizer` are fingerprints (BLAKE2b, 16 bytes, hexadecimal).
+    `random_init` is the seed of random weights (None: trained ones); `limit` is the longest input in tokens, special
+    tokens included (None: no limit of its own); `segments` tells whether it takes segment ids; `special_tokens` maps
+    cls, sep, mask, pad and unk to (token, id); `views` has one entry a layer; `weights` and `tokenizer` are
+    fingerprints (BLAKE2b, 16 bytes, hexadecimal).
     """
 
     name: str
     source: str
     revision: str | None
+    random_init: int | None
     architecture: str
     layers: int
     heads: int
@@ -51,6 +53,16 @@ class Description:
     views: list[LayerView]
     weights: str
     tokenizer: str
+
+    @property
+    def origin(self) -> str:
+        """Where the weights are from: the source, or a seed."""
+        return self.source if self.random_init is None else f"random weights, seed {self.random_init}"
+
+    @property
+    def title(self) -> str:
+        """The name in print: it says so where the weights are random."""
+        return self.name if self.random_init is None else f"{self.name} ({self.origin})"
 
     def token(self, role: str) -> str:
         """Return the special token of a role (cls, sep, ...) as the tokenizer spells it, `[ROLE]` where it has none."""

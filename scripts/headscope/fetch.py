@@ -8,7 +8,8 @@ from headscope.errors import InputError
 from headscope.files import replacing
 from headscope.stanza_models import COREFERENCE, PROCESSORS, TRANSFORMERS, find_models
 
-CHECKPOINT_FILES = ("*.json", "*.txt", "*.model", "*.safetensors")
+CHECKPOINT_FILES = ("*.json", "*.txt", "*.model")
+WEIGHTS_FILES = ("*.safetensors",)
 PICKLED_FILES = ("*.bin",)
 CODE_FILES = ("*.py",)
 
@@ -39,19 +40,20 @@ def fetch_file(url: str, sha256: str, path):
             )
 
 
-def fetch_checkpoint(source, revision, folder, files, allow_pickle=False, allow_remote_code=False):
+def fetch_checkpoint(source, revision, folder, files, allow_pickle=False, allow_remote_code=False, random_init=False):
     """
     Download the files of a checkpoint into `folder` and list them, with their SHA-256, in the JSON file `files`.
 
     What is there already and right is not downloaded again. Weights come as safetensors; pickled ones and code
-    only where allowed.
+    only where allowed; of a model with random weights (`random_init`) none are downloaded.
 
     Raises
     ------
     InputError
         If the hub does not answer or has no such model or revision.
     """
-    patterns = CHECKPOINT_FILES + (PICKLED_FILES if allow_pickle else ()) + (CODE_FILES if allow_remote_code else ())
+    weights = () if random_init else WEIGHTS_FILES + (PICKLED_FILES if allow_pickle else ())
+    patterns = CHECKPOINT_FILES + weights + (CODE_FILES if allow_remote_code else ())
     _download_checkpoint(source, revision, folder, patterns)
     _list_files(folder, files, source=source, revision=revision)
 
@@ -112,7 +114,7 @@ def _fetch_transformer(name, folder):
         revision = resolve_revision(name).resolved
     except (HfHubHTTPError, RevisionResolutionError, OSError, ValueError) as error:
         raise _not_on_the_hub(name, "its newest revision", error) from error
-    _download_checkpoint(name, revision, folder, CHECKPOINT_FILES)
+    _download_checkpoint(name, revision, folder, CHECKPOINT_FILES + WEIGHTS_FILES)
     if not any(folder.glob("*.safetensors")):
         _download_checkpoint(name, revision, folder, PICKLED_FILES)
     if not any([*folder.glob("*.safetensors"), *folder.glob("*.bin")]):

@@ -19,6 +19,25 @@ if TYPE_CHECKING:
 GZIP_MAGIC = b"\x1f\x8b"
 Item, Read = TypeVar("Item"), TypeVar("Read")
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error)
+BYTES_TO_TELL_BINARY = 2**16
+
+
+def open_unpacked(path):
+    """Open a file, plain or gzip (told by content, not by name), to read its bytes."""
+    with open(path, "rb") as probe:
+        packed = probe.read(2) == GZIP_MAGIC
+    return gzip.open(path, "rb") if packed else open(path, "rb")
+
+
+def is_binary(path) -> bool:
+    """Return whether there is a NUL byte near the beginning of a file that is not UTF-16; not so if it is damaged."""
+    try:
+        with open_unpacked(path) as file:
+            start = file.read(BYTES_TO_TELL_BINARY)
+    except DAMAGE:
+        return False
+    return b"\0" in start and not start.startswith(UTF16_MARKS)
 
 
 def numbered_lines(path, shown_as=None):
@@ -35,13 +54,11 @@ def numbered_lines(path, shown_as=None):
     """
     shown_as = shown_as or path
     number = 0
-    with open(path, "rb") as probe:
-        packed = probe.read(2) == GZIP_MAGIC
     try:
-        with gzip.open(path, "rb") if packed else open(path, "rb") as lines:
+        with open_unpacked(path) as lines:
             for number, line in enumerate(lines, start=1):
                 yield number, _decoded(line, number, shown_as)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except DAMAGE as error:
         raise InputError(
             f"{shown_as}: expected a whole gzip file, found it damaged after line {number} ({error}); "
             "copy or download it again"
@@ -61,6 +78,32 @@ def _decoded(line, number, shown_as):
     if number == 1:
         text = text.removeprefix("\ufeff")
     return text.removesuffix("\n").removesuffix("\r")
+
+
+def find_files(path: str, base: Path) -> dict[str, Path]:
+    """
+    Find what a config names as a file or files: from the working directory, else from the workflow's own folder.
+
+    Parameters
+    ----------
+    path
+        Of a file, of a folder (all files in it, hidden ones left out), or a pattern with `*`, `?` or `**`.
+
+    Returns
+    -------
+    In order, what each is called (the same on every machine as far as `path` is relative), and where it is.
+    """
+    for place in (Path(), base):
+        whole = place / path
+        matches = [whole] if whole.is_file() else whole.rglob("*") if whole.is_dir() else _matching(whole)
+        found = sorted(match for match in matches if match.is_file() and not match.name.startswith("."))
+        if found:
+            return {str(match if Path(path).is_absolute() else match.relative_to(place)): match for match in found}
+    return {}
+
+
+def _matching(pattern: Path) -> Iterator[Path]:
+    return Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor)))
 
 
 @contextmanager

@@ -1,10 +1,14 @@
-"""Tables for readers, as Markdown and as a page that needs nothing else: what Tables 1 and 2 share."""
+"""Tables for readers, as Markdown and as a page that needs nothing else: what Tables 1 to 3 share."""
 
 import html as markup
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from headscope.files import replacing
+
 PAPER_CHECKPOINT = "bert-base-uncased"
+OTHER_MODEL = "This model is not the paper's: its numbers stand here for orientation, not for comparison."
 MISSING = "–"
 MARKDOWN_SIGNS = re.compile(r"([\\`*_{}\[\]<>|#&~])")
 PAGE = """\
@@ -93,9 +97,21 @@ def percent(share: float | None) -> str:
     return MISSING if is_missing(share) else f"{100 * share:.1f}"
 
 
+def interval(low: float | None, high: float | None) -> str:
+    """Return an interval of shares in brackets, as it follows a number; empty where there is none."""
+    return "" if is_missing(low) or is_missing(high) else f" [{percent(low)}, {percent(high)}]"
+
+
 def is_missing(number: float | None) -> bool:
     """Tell whether a number is null or NaN."""
     return number is None or number != number
+
+
+def write_both(html, markdown, render: Callable[[bool], str]):
+    """Write what `render` returns, given whether a page is wanted: the page and the Markdown."""
+    for path, as_html in ((html, True), (markdown, False)):
+        with replacing(path) as temporary:
+            temporary.write_text(render(as_html), encoding="utf-8")
 
 
 def as_markdown(title: str, run: str, parts: list[Part], notes: tuple[str, ...] = ()) -> str:

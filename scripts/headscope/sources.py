@@ -17,6 +17,23 @@ def package_of(source: str) -> str | None:
     return source.removeprefix(PACKAGE_PREFIX).split("/")[0] if source.startswith(PACKAGE_PREFIX) else None
 
 
+def twins(models: list[dict]) -> dict[str, str]:
+    """
+    Return which models are random twins, and of which other each: the first trained one of the same source.
+
+    Parameters
+    ----------
+    models
+        The entries of the config, with every default.
+    """
+    trained = {}
+    for model in models:
+        if not model["random_init"]:
+            trained.setdefault((model["source"], model["revision"]), model["name"])
+    drawn = {model["name"]: (model["source"], model["revision"]) for model in models if model["random_init"]}
+    return {name: trained[source] for name, source in drawn.items() if source in trained}
+
+
 def locate(source: str) -> Path:
     """
     Find the folder of a `package:NAME/path` or local source, without importing the package.

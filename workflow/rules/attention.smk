@@ -21,6 +21,7 @@ rule fetch_model:
         revision=of_model("revision"),
         allow_pickle=of_model("allow_pickle"),
         allow_remote_code=of_model("allow_remote_code"),
+        random_init=of_model("random_init"),
     script:
         "../../scripts/fetch_model.py"
 

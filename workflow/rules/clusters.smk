@@ -94,6 +94,7 @@ rule draw_figure_6:
         tests="results/{model}/{corpus}/clusters/tests.parquet",
         table1=of_other_runs("treebank", "syntax/table1.parquet"),
         table2=of_other_runs("coreference", "coreference/table2.parquet"),
+        library=LIBRARY,
     output:
         **drawing("figure_6", "Clusters", "6: heads that are alike"),
     log:
@@ -116,6 +117,7 @@ rule draw_divergence:
         divergence="results/{model}/{corpus}/clusters/divergence.parquet",
         uniform="results/{model}/{corpus}/surface/uniform.parquet",
         mapped="results/{model}/{corpus}/clusters/map.parquet",
+        library=LIBRARY,
     output:
         **drawing("divergence", "Clusters", "divergence of every two heads"),
     log:

@@ -1,23 +1,44 @@
 """What the rules share: the config made whole, paths and params that follow from it."""
 
+LIBRARY = "javascript/vega.js"  # what the page of every figure carries
+
 
 def completed(config):
     """The config with its defaults, or one clear error before any job."""
     deployed = any("conda" in str(method).lower() for method in workflow.deployment_settings.deployment_method)
+    given = workflow.overwrite_configfiles
+    files = [*(file for file in workflow.configfiles if file not in given), *given]  # a later one beats an earlier one
     try:
-        return complete(config, workflow.configfiles, ROOT, packages_here=not deployed)
+        return complete(config, files, ROOT, packages_here=not deployed)
     except InputError as error:
         raise WorkflowError(str(error))
 
 
+def models_on(corpus):
+    """The models that are run on a corpus: those that it names, else every one but random twins."""
+    return CORPORA[corpus]["models"] or [model for model in MODELS if model not in TWINS]
+
+
 def runs(kind):
-    """(model, corpus) for each corpus of a kind and each model that is run on it."""
+    """(model, corpus) for each corpus of a kind, but that which probes learn from, and each model that is run on it."""
     return [
         (model, name)
         for name, corpus in CORPORA.items()
-        if corpus["kind"] == kind
-        for model in corpus["models"] or MODELS
+        if corpus["kind"] == kind and name != config["probes"]["train"]
+        for model in models_on(name)
     ]
+
+
+def probe_runs():
+    """(model, treebank) for each model, but twins, and each treebank that its probes are scored on; none without train."""
+    train = config["probes"]["train"]
+    learning = [model for model in models_on(train) if model not in TWINS] if train else []
+    return [(model, corpus) for model, corpus in runs("treebank") if model in learning]
+
+
+def of_probe_runs(*files):
+    """These result files of every model and every treebank that its probes are scored on."""
+    return [f"results/{model}/{corpus}/{file}" for model, corpus in probe_runs() for file in files]
 
 
 def of_runs(kind, *files):
@@ -55,6 +76,12 @@ def names_of(kind):
     """A wildcard constraint: the names of the corpora of a kind, or one that matches none."""
     names = [re.escape(name) for name, corpus in CORPORA.items() if corpus["kind"] == kind]
     return "|".join(names) or "(?!)"
+
+
+def with_vectors_of(source):
+    """A wildcard constraint: the treebanks, if the config takes word vectors from this source (`model`, `file`)."""
+    named = "model" if config["probes"]["vectors"] == "model" else "file"
+    return names_of("treebank") if named == source else "(?!)"
 
 
 def shards(folder):
@@ -171,8 +198,9 @@ def checkpoint_files(wildcards):
 
 def loading(wildcards):
     """A param: the keys of the config entry that say how the model is loaded."""
+    model = MODELS[wildcards.model]
     keys = ("dtype", "attention", "allow_pickle", "allow_remote_code")
-    return {key: MODELS[wildcards.model][key] for key in keys}
+    return {key: model[key] for key in keys} | {"random_init": model["seed"] if model["random_init"] else None}
 
 
 def mlm_head_file(wildcards):
@@ -183,6 +211,46 @@ def mlm_head_file(wildcards):
     return str(*find_files(head, ROOT).values()) if head else []
 
 
+def mlm_head_name(wildcards):
+    """A param: what the head is called where it is said to be used."""
+    model = MODELS[wildcards.model]
+    return model["mlm_head"] or ("random weights" if model["random_init"] else "the checkpoint's own")
+
+
 def mlm_text(key):
     """An input function: the text in a model's tokens that this key of the section train_mlm_head names."""
     return lambda wildcards: f"encoded/{wildcards.model}/{config['train_mlm_head'][key]}/examples.parquet"
+
+
+def vectors_file(wildcards):
+    """The user's file of word vectors."""
+    return str(*find_files(config["probes"]["vectors"], ROOT).values())
+
+
+def vectors_name(wildcards):
+    """A param: what it is called."""
+    return str(*find_files(config["probes"]["vectors"], ROOT))
+
+
+def word_vectors(wildcards):
+    """The word vectors of the corpus; a random twin is given those of its original."""
+    return f"probes/{TWINS.get(wildcards.model, wildcards.model)}/{wildcards.corpus}/vectors.parquet"
+
+
+def probes_of(wildcards):
+    """The probes that are learned over a model; of a random twin only those that Table 3 shows."""
+    probes = [ATTENTION, ATTENTION_WORDS] if wildcards.model in TWINS else LEARNED
+    train = config["probes"]["train"]
+    return [f"probes/{wildcards.model}/{train}/{probe}.safetensors" for probe in probes]
+
+
+def learning_curve(wildcards):
+    """A param: from how many sentences a probe is learned besides all."""
+    shown = wildcards.probe in CURVES and wildcards.model not in TWINS
+    return config["probes"]["learning_curve"] if shown else []
+
+
+def counts_of_twins(wildcards):
+    """What the random twins of a model got right."""
+    twins = [twin for twin, original in TWINS.items() if original == wildcards.model]
+    return [f"counts/probes/{twin}/{wildcards.corpus}.parquet" for twin in twins]

@@ -117,6 +117,7 @@ rule draw_figure_5_coreference:
     input:
         links="results/{model}/{corpus}/coreference/links.parquet",
         passage="results/{model}/{corpus}/coreference/passage.parquet",
+        library=LIBRARY,
     output:
         **drawing("figure_5_coreference", "Coreference", "5: the head that follows coreference"),
     log:
@@ -136,6 +137,7 @@ rule draw_coreference_heads:
     input:
         heads="results/{model}/{corpus}/coreference/heads.parquet",
         table2="results/{model}/{corpus}/coreference/table2.parquet",
+        library=LIBRARY,
     output:
         **drawing("coreference_heads", "Coreference", "accuracy of every head"),
     log:
@@ -156,6 +158,7 @@ rule draw_coreference_distances:
     input:
         distances="results/{model}/{corpus}/coreference/distances.parquet",
         table2="results/{model}/{corpus}/coreference/table2.parquet",
+        library=LIBRARY,
     output:
         **drawing("coreference_distances", "Coreference", "accuracy by distance"),
     log:

@@ -59,7 +59,7 @@ rule check_mlm_head:
     params:
         checkpoint=checkpoint,
         loading=loading,
-        name=lambda wildcards: MODELS[wildcards.model]["mlm_head"] or "the checkpoint's own",
+        name=mlm_head_name,
         code=code_of("check_mlm_head"),
     script:
         "../../scripts/check_mlm_head.py"
@@ -131,6 +131,7 @@ rule draw_figure_3:
         layers="results/{model}/{corpus}/gradients/layers.parquet",
         heads="results/{model}/{corpus}/gradients/heads.parquet",
         loss="results/{model}/{corpus}/gradients/loss.parquet",
+        library=LIBRARY,
     output:
         **drawing("figure_3", "Gradients", "3: what the loss hangs on"),
     log:

@@ -121,6 +121,7 @@ rule draw_figure_sep:
         encoded="encoded/{model}/{corpus}/examples.parquet",
         shares="results/{model}/{corpus}/norms/shares.parquet",
         heads="results/{model}/{corpus}/norms/heads.parquet",
+        library=LIBRARY,
     output:
         **drawing("figure_sep", "Norms", "is attention to the separator a no-op?"),
     log:

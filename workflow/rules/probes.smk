@@ -7,31 +7,6 @@ Probes over all heads: word-level shards, trees and word vectors in, Table 3 and
     with the structural probe and the random twins --merge_probes--> results/{model}/{corpus}/probes/
 """
 
-TRAIN = config["probes"]["train"]
-
-
-def word_vectors(wildcards):
-    """The word vectors of the corpus; a random twin is given those of its original."""
-    return f"probes/{TWINS.get(wildcards.model, wildcards.model)}/{wildcards.corpus}/vectors.parquet"
-
-
-def probes_of(wildcards):
-    """The probes that are learned over a model; of a random twin only those that Table 3 shows."""
-    probes = [ATTENTION, ATTENTION_WORDS] if wildcards.model in TWINS else LEARNED
-    return [f"probes/{wildcards.model}/{TRAIN}/{probe}.safetensors" for probe in probes]
-
-
-def learning_curve(wildcards):
-    """A param: from how many sentences a probe is learned besides all."""
-    shown = wildcards.probe in CURVES and wildcards.model not in TWINS
-    return config["probes"]["learning_curve"] if shown else []
-
-
-def counts_of_twins(wildcards):
-    """What the random twins of a model got right."""
-    twins = [twin for twin, original in TWINS.items() if original == wildcards.model]
-    return [f"counts/probes/{twin}/{wildcards.corpus}.parquet" for twin in twins]
-
 
 rule lay_out_sentences:
     """Lay the sentences of {wildcards.corpus} out as {wildcards.model} attends to them."""
@@ -100,7 +75,7 @@ rule score_probes:
         description="models/{model}/description.json",
         encoded="encoded/{model}/{corpus}/examples.parquet",
         trees="examples/{corpus}/trees.parquet",
-        training_trees=f"examples/{TRAIN}/trees.parquet",
+        training_trees=f"examples/{config['probes']['train']}/trees.parquet",
         vectors=word_vectors,
         attention=shards("attention"),
         probes=probes_of,

@@ -84,6 +84,7 @@ rule draw_figure_1:
     """Draw token-to-token maps of chosen heads of {wildcards.model} on {wildcards.corpus}."""
     input:
         maps="results/{model}/{corpus}/surface/maps.parquet",
+        library=LIBRARY,
     output:
         **drawing("figure_1", "Surface patterns", "1: maps of single heads"),
     log:
@@ -104,6 +105,7 @@ rule draw_figure_2:
         description="models/{model}/description.json",
         heads="results/{model}/{corpus}/surface/heads.parquet",
         uniform="results/{model}/{corpus}/surface/uniform.parquet",
+        library=LIBRARY,
     output:
         **drawing("figure_2", "Surface patterns", "2: where heads look"),
     log:
@@ -123,6 +125,7 @@ rule draw_figure_4:
         description="models/{model}/description.json",
         heads="results/{model}/{corpus}/surface/heads.parquet",
         uniform="results/{model}/{corpus}/surface/uniform.parquet",
+        library=LIBRARY,
     output:
         **drawing("figure_4", "Surface patterns", "4: entropy of heads"),
     log:

@@ -112,6 +112,7 @@ rule draw_figure_5:
     """Draw sentences as the best heads of {wildcards.model} see them, on {wildcards.corpus}."""
     input:
         examples="results/{model}/{corpus}/syntax/examples.parquet",
+        library=LIBRARY,
     output:
         **drawing("figure_5", "Syntax", "5: heads that follow a relation"),
     log:
@@ -131,6 +132,7 @@ rule draw_syntax_heads:
     input:
         heads="results/{model}/{corpus}/syntax/heads.parquet",
         table1="results/{model}/{corpus}/syntax/table1.parquet",
+        library=LIBRARY,
     output:
         **drawing("syntax_heads", "Syntax", "accuracy of every head"),
     log:
@@ -151,6 +153,7 @@ rule draw_syntax_baseline:
     """Draw the best heads of {wildcards.model} against fixed offsets, on {wildcards.corpus}."""
     input:
         table1="results/{model}/{corpus}/syntax/table1.parquet",
+        library=LIBRARY,
     output:
         **drawing("syntax_baseline", "Syntax", "best head against baseline"),
     log:

@@ -15,6 +15,8 @@ localrules:
     figure_6,
     table_1,
     table_2,
+    table_3,
+    probes,
     norms,
     figure_sep,
 
@@ -103,3 +105,15 @@ rule gradients:
     input:
         rules.figure_3.input,
         of_runs("text", "gradients/layers.csv", "gradients/heads.csv", "gradients/loss.csv"),
+
+
+rule table_3:
+    input:
+        of_probe_runs("probes/table3.csv", "probes/table3.html", "probes/table3.md"),
+
+
+rule probes:
+    input:
+        rules.table_3.input,
+        of_probe_runs("skipped.csv", "probes/curve.csv", "probes/weights.csv", "probes/coverage.csv"),
+        of_probe_runs(*figures("probe_weights", "probe_curve")),

@@ -1,4 +1,4 @@
-"""Heat maps of layer and head: how often each head is right in the better of its two directions."""
+"""Heat maps of layer and head, and the most frequent kind: how often each head is right in its better direction."""
 
 import math
 
@@ -51,10 +51,10 @@ def heat_map(
             best=(pl.col("layer") == best["layer"]) & (pl.col("head") == best["head"]),
         )
     )
-    last_layer, last_head = heads["layer"].max(), heads["head"].max()
-    cell = min(LARGEST_CELL, PANEL_WIDTH / last_head)
-    base = alt.Chart(cells).encode(_axis(alt.X, "head", last_head), _axis(alt.Y, "layer", last_layer))
-    squares = base.mark_rect(stroke="white", strokeWidth=min(1, cell / 12)).encode(
+    base, cell, panel = grid(cells)
+    drawn = squares(
+        base,
+        cell,
         alt.Color(
             "accuracy:Q",
             scale=alt.Scale(domain=[0, 1], range=SHADES, interpolate="rgb"),
@@ -68,10 +68,7 @@ def heat_map(
             alt.Tooltip("correct:N", title="Correct"),
         ],
     )
-    outline = base.transform_filter("datum.best").mark_point(
-        shape="square", size=max(cell, SMALLEST_OUTLINE) ** 2, stroke=VERMILLION, strokeWidth=2.5, opacity=1
-    )
-    marks = [squares, outline]
+    marks = [drawn, outlines(base.transform_filter("datum.best"), cell, VERMILLION)]
     if dotted:
         dot = base.transform_filter({"and": [f"datum.layer == {dotted[0]}", f"datum.head == {dotted[1]}"]})
         size, edge = max(cell, SMALLEST_OUTLINE) ** 2 / 7, min(2, cell / 10)
@@ -85,7 +82,32 @@ def heat_map(
         anchor="start",
         subtitleFontSize=11,
     )
-    return alt.layer(*marks).properties(width=cell * last_head, height=cell * last_layer, title=title)
+    return alt.layer(*marks).properties(**panel, title=title)
+
+
+def grid(cells: pl.DataFrame) -> tuple[alt.Chart, float, dict[str, float]]:
+    """
+    Begin a heat map: a chart of these cells (layer, head and more) on axes of head and layer, yet without a mark.
+
+    Returns
+    -------
+    The chart; the side of a cell in pixels; width and height of the panel.
+    """
+    last_layer, last_head = cells["layer"].max(), cells["head"].max()
+    cell = min(LARGEST_CELL, PANEL_WIDTH / last_head)
+    base = alt.Chart(cells).encode(_axis(alt.X, "head", last_head), _axis(alt.Y, "layer", last_layer))
+    return base, cell, {"width": cell * last_head, "height": cell * last_layer}
+
+
+def squares(base: alt.Chart, cell: float, colour: alt.Color, **encoding) -> alt.Chart:
+    """Return the cells of a `grid`, `cell` pixels a side, in these colours."""
+    return base.mark_rect(stroke="white", strokeWidth=min(1, cell / 12)).encode(colour, **encoding)
+
+
+def outlines(base: alt.Chart, cell: float, stroke: str) -> alt.Chart:
+    """Return a frame around each cell that the chart is filtered to."""
+    size = max(cell, SMALLEST_OUTLINE) ** 2
+    return base.mark_point(shape="square", size=size, stroke=stroke, strokeWidth=2.5, opacity=1)
 
 
 def _axis(channel, name, last):

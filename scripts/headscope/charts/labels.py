@@ -1,4 +1,4 @@
-"""Where the names of points go in a scatter plot: beside their point, off the others."""
+"""Where names go: beside their point of a scatter plot, off the others; beside the ends of lines, off each other."""
 
 from typing import NamedTuple
 
@@ -65,3 +65,35 @@ def place_labels(points: np.ndarray, labelled: np.ndarray, texts: list[str], siz
 
 def _overlap(place, half, other_place, other_half) -> bool:
     return bool((np.abs(place - other_place) < half + other_half).all())
+
+
+def spread(heights: list[float], gap: float = LINE) -> list[float]:
+    """
+    Move labels beside the ends of lines apart, up and down alike, so that none overlaps another.
+
+    Parameters
+    ----------
+    heights
+        Where each would stand, pixels in any order; the order is kept, also of equal ones.
+    gap
+        The least distance of two labels, pixels.
+    """
+    groups: list[list[float]] = []  # of labels that touch: their heights, less the room of those before in the group
+    for height in sorted(heights):
+        groups.append([height])
+        while (
+            len(groups) > 1
+            and _middle(groups[-1]) - _middle(groups[-2]) < gap * (len(groups[-2]) + len(groups[-1])) / 2
+        ):
+            groups[-2:] = [groups[-2] + groups[-1]]
+    placed = [_middle(group) + gap * (place - (len(group) - 1) / 2) for group in groups for place in range(len(group))]
+    order = sorted(range(len(heights)), key=heights.__getitem__)
+    return [height for _, height in sorted(zip(order, placed, strict=True))]
+
+
+def _touch(lower: list[float], upper: list[float], gap: float) -> bool:
+    return _middle(upper) - _middle(lower) < gap * (len(lower) + len(upper)) / 2
+
+
+def _middle(group: list[float]) -> float:
+    return sum(group) / len(group)

@@ -3,11 +3,13 @@
 import html as markup
 import json
 import math
+from pathlib import Path
 
 import altair as alt
 import polars as pl
 import vl_convert
 
+from headscope.charts.javascript import bundle
 from headscope.files import replacing
 
 # Okabe and Ito's palette, which people with any colour vision can tell apart.
@@ -21,7 +23,7 @@ BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, GREY = (
     "#707070",
 )
 SHADES = ["#f7fbff", "#c6dbef", "#6baed6", "#2171b5", "#08306b"]  # of a quantity, the lowest first
-EMBED = 'vegaEmbed("#chart", JSON.parse(document.getElementById("specification").textContent));'
+DIVERGING = ["#5c2200", "#b04a00", "#f0b287", "#f7f7f7", *SHADES[2:]]  # of one with a middle: below brown, above blue
 PAGE = """\
 <!doctype html>
 <html lang="en">
@@ -29,7 +31,7 @@ PAGE = """\
 <body>
 <div id="chart"></div>
 <script type="application/json" id="specification">{spec}</script>
-<script type="module">{library}</script>
+<script type="module">{script}</script>
 </body>
 </html>
 """
@@ -151,26 +153,35 @@ def layer_colour(last: int, **legend) -> alt.Color:
     )
 
 
-def save(chart, html, svg, png):
-    """Write a chart as a page that needs no network, as SVG and as PNG."""
+def save(chart, html, svg, png, library=None):
+    """
+    Write a chart as a page that needs no network, as SVG and as PNG.
+
+    Parameters
+    ----------
+    library
+        A file with what `headscope.charts.javascript.bundle` returns; without one it is made here, which takes longer
+        than most charts do.
+    """
+    script = Path(library).read_text("utf-8") if library else bundle()
     with alt.data_transformers.enable("default", max_rows=None):  # a large model has more than Altair's 5,000 heads
         spec = json.dumps(chart.to_dict())
+    drawing = vl_convert.vegalite_to_svg(spec)
     files = {
-        html: page(chart.title.text, spec).encode(),
-        svg: vl_convert.vegalite_to_svg(spec).encode(),
-        png: vl_convert.vegalite_to_png(spec, ppi=PIXELS_PER_INCH),
+        html: page(chart.title.text, spec, script).encode(),
+        svg: drawing.encode(),
+        png: vl_convert.svg_to_png(drawing, ppi=PIXELS_PER_INCH),
     }
     for path, content in files.items():
         with replacing(path) as temporary:
             temporary.write_bytes(content)
 
 
-def page(title: str, spec: str) -> str:
+def page(title: str, spec: str, script: str) -> str:
     """
-    Return a chart as one HTML page with the drawing library inside.
+    Return a chart as one HTML page with the drawing library inside, as `headscope.charts.javascript.bundle` returns it.
 
     The specification stands in the page as data with every `<` escaped, so that no corpus text can end
     the script or open a tag.
     """
-    library = vl_convert.javascript_bundle(EMBED)
-    return PAGE.format(title=markup.escape(title), spec=spec.replace("<", r"\u003c"), library=library)
+    return PAGE.format(title=markup.escape(title), spec=spec.replace("<", r"\u003c"), script=script)

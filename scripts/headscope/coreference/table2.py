@@ -3,7 +3,17 @@
 import polars as pl
 
 from headscope.coreference.names import CANDIDATE_NAMES, PREDICTORS, TYPE_NAMES, predictor_name
-from headscope.pages import MISSING, Column, Part, as_markdown, as_page, is_missing, is_papers_model, percent
+from headscope.pages import (
+    MISSING,
+    OTHER_MODEL,
+    Column,
+    Part,
+    as_markdown,
+    as_page,
+    interval,
+    is_papers_model,
+    percent,
+)
 
 # Clark et al. 2019, table 2: bert-base-uncased on CoNLL-2012, documents cut to 128 tokens.
 # Predictor: accuracy on all mentions, pronouns, proper nouns, nominals.
@@ -20,7 +30,6 @@ PAPER_NOTES = (
     "5-4. Its candidates were never published: they are not known to be those of this table.",
 )
 SAME_MODEL = "This model is the paper's. Where the corpus, the cut or the candidates differ, so may the numbers."
-OTHER_MODEL = "This model is not the paper's: its numbers stand here for orientation, not for comparison."
 NOTES = (
     "Accuracy in percent, with its 95 % interval by bootstrap over documents; n is the number of mentions scored.",
     "Scored is a mention with an earlier mention of its entity in the document, as far as the model reads it. The type "
@@ -94,9 +103,7 @@ def _cells(row: dict) -> list[str]:
 
 def _accuracy(row: dict, kind: str) -> str:
     """Return an accuracy with its interval, if it has one: a single document gives none."""
-    low, high = row[f"{kind}_ci_low"], row[f"{kind}_ci_high"]
-    interval = "" if is_missing(low) or is_missing(high) else f" [{percent(low)}, {percent(high)}]"
-    return percent(row[f"{kind}_accuracy"]) + interval
+    return percent(row[f"{kind}_accuracy"]) + interval(row[f"{kind}_ci_low"], row[f"{kind}_ci_high"])
 
 
 def _paper_cells(predictor: str) -> list[str]:

@@ -13,12 +13,15 @@ PROBE_TEXT = "The heads of a model look at the words before them, at the words a
 NO_LIMIT = 1_000_000  # tokenizers without a limit of their own say 1e30
 
 
-def describe(model: LoadedModel, name: str, source: str, revision: str | None) -> Description:
+def describe(
+    model: LoadedModel, name: str, source: str, revision: str | None, random_init: int | None = None
+) -> Description:
     """
     Run the model once on a short text and say what it is; refuses it as `LoadedModel.forward` does.
 
     Layers and heads are counted in the maps, as executed. Whether a layer is causal is read off the maps; a window
-    is taken from the model's config, or from the maps where the config says nothing.
+    is taken from the model's config, or from the maps where the config says nothing. `random_init` is the seed with
+    which `load` drew the weights.
     """
     config = model.network.config
     limit = _limit(model)
@@ -30,6 +33,7 @@ def describe(model: LoadedModel, name: str, source: str, revision: str | None) -
         name=name,
         source=source,
         revision=revision,
+        random_init=random_init,
         architecture=type(model.network).__name__,
         layers=len(maps),
         heads=maps[0].shape[1],

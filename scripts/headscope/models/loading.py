@@ -1,6 +1,7 @@
 """Load a model and its tokenizer from a local folder, or refuse them with one sentence."""
 
 import json
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -13,7 +14,9 @@ from headscope.devices import pick_device
 from headscope.errors import InputError
 from headscope.models.fingerprints import POOLER, weights_fingerprint
 from headscope.models.loaded import LoadedModel
+from headscope.models.random_weights import RandomWeights
 
+ENCODER, HEAD = 0, 1  # before the seed of random weights: what is drawn, so that no two share a number
 MOST_CHARACTERS = 400  # of a message that transformers wrote
 
 transformers.utils.logging.set_verbosity_error()
@@ -41,9 +44,15 @@ def load(
     attention: str = "eager",
     allow_pickle: bool = False,
     allow_remote_code: bool = False,
+    random_init: int | None = None,
 ) -> LoadedModel:
     """
     Load model and tokenizer from a local folder through transformers' Auto classes.
+
+    Parameters
+    ----------
+    random_init
+        The seed of random weights; the folder needs none then. None: those in the folder.
 
     Raises
     ------
@@ -52,19 +61,15 @@ def load(
         allow it, if weights that the model needs are missing or have another shape, or if transformers cannot load it.
     """
     place = pick_device(device)
-    _refuse_pickle(folder, name, allow_pickle)
+    if random_init is None:
+        _refuse_pickle(folder, name, allow_pickle)
     tokenizer = load_tokenizer(folder, name, allow_remote_code)
-    network, report = _loaded(
-        transformers.AutoModel,
-        folder,
-        name,
-        attn_implementation=attention,
-        dtype=getattr(torch, dtype),
-        use_safetensors=None if allow_pickle else True,
-        output_loading_info=True,
-        trust_remote_code=allow_remote_code,
-    )
-    _refuse_missing_weights(report, name)
+    options = {"attn_implementation": attention, "dtype": getattr(torch, dtype), "trust_remote_code": allow_remote_code}
+    if random_init is None:
+        network, report = _trained(transformers.AutoModel, folder, name, allow_pickle, **options)
+        _refuse_missing_weights(report, name)
+    else:
+        network = _drawn(transformers.AutoModel, folder, name, (ENCODER, random_init), **options)
     if getattr(network.config, "is_encoder_decoder", False):
         network = network.get_encoder()
     return LoadedModel(network.eval().to(place), tokenizer, place)
@@ -91,7 +96,7 @@ def load_described(folder: Path, described: Description, device: str, loading: d
 
 def load_masked(folder: Path, name: str, loading: dict) -> tuple[nn.Module | None, list[str]]:
     """
-    Load the checkpoint as the masked language model of its architecture.
+    Load the checkpoint as the masked language model of its architecture; a random one has the encoder of `load`.
 
     Parameters
     ----------
@@ -103,7 +108,7 @@ def load_masked(folder: Path, name: str, loading: dict) -> tuple[nn.Module | Non
     masked
         The model; None where transformers knows none of this architecture, or one whose loss is a decoder's.
     missing
-        The weights, besides the encoder's, that the checkpoint lacks: transformers made them up.
+        The weights, besides the encoder's, that the checkpoint lacks: transformers made them up. None of a random one.
 
     Raises
     ------
@@ -116,23 +121,54 @@ def load_masked(folder: Path, name: str, loading: dict) -> tuple[nn.Module | Non
     known = own_code or type(config) in transformers.MODEL_FOR_MASKED_LM_MAPPING
     if not known or getattr(config, "is_encoder_decoder", False):
         return None, []
-    masked, report = _loaded(
-        transformers.AutoModelForMaskedLM,
-        folder,
-        name,
-        dtype=getattr(torch, loading.get("dtype", "float32")),
-        use_safetensors=None if loading.get("allow_pickle", False) else True,
-        output_loading_info=True,
-        trust_remote_code=trusted,
+    options = {"dtype": getattr(torch, loading.get("dtype", "float32")), "trust_remote_code": trusted}
+    if loading.get("random_init") is not None:
+        return _drawn_masked(folder, name, loading["random_init"], **options), []
+    masked, report = _trained(
+        transformers.AutoModelForMaskedLM, folder, name, loading.get("allow_pickle", False), **options
     )
     made_up = {*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])}
     encoder = f"{masked.base_model_prefix}."
     return masked, sorted(key for key in made_up if not key.startswith(encoder))
 
 
+def _trained(auto_class, folder, name, allow_pickle, **options):
+    """The network and transformers' report on what was missing."""
+    safe = None if allow_pickle else True
+    return _loaded(auto_class, folder, name, use_safetensors=safe, output_loading_info=True, **options)
+
+
+def _drawn(auto_class, folder, name, seed: tuple[int, int], **options):
+    """The network of the architecture in the folder, with random weights of its own initialisation."""
+    trusted = options["trust_remote_code"]
+    config = _loaded(transformers.AutoConfig, folder, name, trust_remote_code=trusted)
+    with _explained(auto_class, folder, name), RandomWeights(*seed):
+        return auto_class.from_config(config, **options)
+
+
+def _drawn_masked(folder, name, seed, **options):
+    """
+    The masked language model, its encoder's weights those that `load` draws.
+
+    The order of drawing is another in the whole model, so its encoder is not the same by itself.
+    """
+    encoder = _drawn(transformers.AutoModel, folder, name, (ENCODER, seed), **options).state_dict()
+    masked = _drawn(transformers.AutoModelForMaskedLM, folder, name, (HEAD, seed), **options)
+    with _explained(transformers.AutoModelForMaskedLM, folder, name):
+        masked.base_model.load_state_dict({key: encoder[key] for key in masked.base_model.state_dict()})
+    return masked
+
+
 def _loaded(auto_class, folder, name, **options):
-    try:
+    with _explained(auto_class, folder, name):
         return auto_class.from_pretrained(folder, local_files_only=True, **options)
+
+
+@contextmanager
+def _explained(auto_class, folder, name):
+    """Turn what transformers raises into one sentence."""
+    try:
+        yield
     except (OSError, ValueError, ImportError, KeyError, RuntimeError, SafetensorError) as error:
         cause = " ".join(str(error).split()) or type(error).__name__
         raise InputError(

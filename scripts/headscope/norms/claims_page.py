@@ -53,7 +53,7 @@ def render_claims(claims: pl.DataFrame, described: Description, corpus: str, as_
         notes = [*NOTES, GRADIENT_NOTE if has_gradients else NO_GRADIENTS]
     else:
         notes = [why_not(described.architecture) or NO_SPECIAL]
-    run = f"{described.name} on {corpus}"
+    run = f"{described.title} on {corpus}"
     if as_html:
         return as_page(TITLE, run, parts, "claim", tuple(note.format(**tokens) for note in notes))
     plain_tokens = {role: plain(token) for role, token in tokens.items()}

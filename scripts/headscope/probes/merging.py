@@ -8,7 +8,7 @@ import polars as pl
 from headscope.description import Description
 from headscope.encoding import Encoded
 from headscope.probes.files import LearnedProbe
-from headscope.probes.names import CONTROL, CURVES, PRINTED, RANDOM
+from headscope.probes.names import CONTROL, CURVES, LEARNED, PRINTED, RANDOM
 from headscope.probes.tables import COUNTS, CURVE, TABLE3, WEIGHTS
 from headscope.statistics import bootstrap_intervals
 from headscope.syntax.names import DIRECTIONS
@@ -33,14 +33,15 @@ def all_counts(own: Iterable[pl.DataFrame], of_twins: Iterable[pl.DataFrame], en
 
     Returns
     -------
-    Columns as `COUNTS`; the probes of twins with `RANDOM` at the end of their names.
+    Columns as `COUNTS`; the probes of twins with `RANDOM` at the end of their names, without heads that need no model.
 
     Raises
     ------
     InputError
         If a run was not scored on every sentence once.
     """
-    renamed = [table.with_columns(pl.col("probe") + RANDOM) for table in of_twins]
+    learned = [table.filter(pl.col("probe").is_in(list(LEARNED))) for table in of_twins]
+    renamed = [table.with_columns(pl.col("probe") + RANDOM) for table in learned]
     counts = pl.concat([COUNTS.to_frame(), *own, *renamed])
     for _, run in counts.group_by("probe", "features", "trained", "seed", maintain_order=True):
         encoded.refuse_other_examples(run["example"].sort(), "sentences")
@@ -60,7 +61,7 @@ def table_3(counts: pl.DataFrame, resamples: int, seed: int = 0) -> pl.DataFrame
     """
     named = ["probe", "features"]
     most = counts.group_by(named).agg(most=pl.col("trained").max())
-    whole = counts.join(most, on=named).filter(pl.col("trained").eq_missing("most")).drop("most")
+    whole = counts.join(most, on=named).filter(pl.col("trained").eq_missing(pl.col("most"))).drop("most")
     rows = pl.DataFrame([_row(run, resamples, seed) for _, run in whole.group_by(named, maintain_order=True)])
     control = rows.select(probe=pl.col("probe").str.strip_suffix(CONTROL), control="uas", own="probe")
     control = control.filter(pl.col("probe") != pl.col("own")).drop("own")

@@ -13,12 +13,13 @@ from torch import nn
 from torch.nn.functional import one_hot
 
 from headscope.probes.names import Learned
-from headscope.probes.sentences import Batch
+from headscope.probes.sentences import NO_HEAD, Batch
 
 OFFSETS = 2  # distances up to this have an indicator of their own
 DISTANCE_FEATURES = 2 + 2 * OFFSETS + 1 + 1
 HIDDEN = 256
 IMPOSSIBLE = -math.inf
+FASTER = 10  # how much, for the weights of heads
 PAIRS_NEAR_CACHE = 1024  # whose hidden units, 1 MiB, a processor works on two to three times as fast as on more
 
 
@@ -29,19 +30,18 @@ class Standard(NamedTuple):
     spread: torch.Tensor
 
     @classmethod
-    def of(cls, matrix: np.ndarray, tokens: np.ndarray, known: np.ndarray) -> "Standard":
+    def of(cls, matrix: np.ndarray, tokens: np.ndarray) -> "Standard":
         """
         Measure the word vectors, each as often as its word occurs.
 
         Parameters
         ----------
         matrix
-            float32 (row, width).
+            float32 (row, width); a word without a vector has zeros there and is left out.
         tokens
             How many training words have each row.
-        known
-            Which rows are vectors at all, bool (row,); the others are left out.
         """
+        known = matrix.any(1)
         times = tokens[known] / max(tokens[known].sum(), 1)
         rows = matrix[known].astype(np.float64)
         middle = times @ rows
@@ -49,10 +49,10 @@ class Standard(NamedTuple):
         spread[spread == 0] = 1
         return cls(*(torch.from_numpy(part.astype(np.float32)) for part in (middle, spread)))
 
-    def standardised(self, matrix: np.ndarray, known: np.ndarray) -> torch.Tensor:
+    def standardised(self, matrix: np.ndarray) -> torch.Tensor:
         """Return vectors of mean 0 and deviation 1 in the training words; a word without one gets the mean, 0."""
         vectors = (torch.from_numpy(matrix) - self.middle) / self.spread
-        vectors[~torch.from_numpy(known)] = 0
+        vectors[torch.from_numpy(~matrix.any(1))] = 0
         return vectors
 
 
@@ -79,8 +79,7 @@ class AttentionProbe(nn.Module):
         self.root = nn.Parameter(torch.zeros(2))
         self.reads_words = width > 0
         if self.reads_words:
-            self.by_query = nn.Parameter(torch.zeros(2, heads, width))
-            self.by_key = nn.Parameter(torch.zeros(2, heads, width))
+            self.by_word = nn.Parameter(torch.zeros(2, 2, heads, width))  # query and key; w and u
 
     def forward(self, batch: Batch, vectors: torch.Tensor | None) -> torch.Tensor:
         """
@@ -102,23 +101,20 @@ class AttentionProbe(nn.Module):
         sentences, size, heads, _ = maps.shape
         of_query = self.weights.expand(sentences, size, 2, heads)
         if self.reads_words:
-            of_words = _vectors_of(batch, vectors)
-            of_query = of_query + _numbers(of_words, self.by_query)
+            of_words = self._numbers(batch.numbers, vectors)
+            of_query = of_query + of_words[:, :, 0]
         both = _products(of_query, maps)
         if self.reads_words:
-            both = both + _products(_numbers(of_words, self.by_key), maps.transpose(1, 3)).transpose(1, 3)
+            by_key = maps.transpose(1, 3) if batch.by_key is None else batch.by_key.float()
+            both = both + _products(of_words[:, :, 1], by_key).transpose(1, 3)
         words = both[:, :, 0] + both[:, :, 1].transpose(1, 2)
         return _with_root(words, batch.specials @ self.root, batch)
 
-
-def _vectors_of(batch: Batch, vectors: torch.Tensor) -> torch.Tensor:
-    """The vector of each word, (sentence, word, width); zero beyond the sentence."""
-    return vectors[batch.numbers] * batch.inside[..., None]
-
-
-def _numbers(vectors: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-    """A number for each word, direction and head: (sentence, word, 2, head)."""
-    return (vectors @ weights.flatten(0, 1).T).unflatten(-1, weights.shape[:2])
+    def _numbers(self, words: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
+        """A number for each word, role, direction and head; equal words are multiplied once."""
+        different, place = words.unique(return_inverse=True)
+        numbers = vectors[different] @ self.by_word.flatten(0, 2).T
+        return nn.functional.embedding(place, numbers).unflatten(-1, self.by_word.shape[:3])
 
 
 def _products(numbers: torch.Tensor, maps: torch.Tensor) -> torch.Tensor:
@@ -148,7 +144,7 @@ class DistanceProbe(nn.Module):
 
     def forward(self, batch: Batch, vectors: torch.Tensor) -> torch.Tensor:
         """Score every word and ROOT as the head of every word, as `AttentionProbe.forward` does."""
-        of_words = _vectors_of(batch, vectors)
+        of_words = vectors[batch.numbers]
         dependent = of_words @ self.of_dependent + self.bias
         head = nn.functional.pad(of_words @ self.of_head, (0, 0, 1, 0))
         hidden = distance_features(batch.sizes, batch.numbers.shape[1]) @ self.of_distance
@@ -213,7 +209,19 @@ def make_probe(learned: Learned, heads: int, width: int, generator: np.random.Ge
     return AttentionProbe(heads, width if learned.words else 0)
 
 
+def rates(probe: nn.Module, learning_rate: float) -> list[dict]:
+    """
+    Return what Adam is to move at which rate.
+
+    The weight of a head has far to go, some tens of logits per unit of attention; what hangs on words has not.
+    """
+    fast = [weights for name, weights in probe.named_parameters() if name in ("weights", "root")]
+    slow = [weights for name, weights in probe.named_parameters() if name not in ("weights", "root")]
+    groups = ({"params": slow, "lr": learning_rate}, {"params": fast, "lr": FASTER * learning_rate})
+    return [group for group in groups if group["params"]]
+
+
 def negative_log_likelihood(scores: torch.Tensor, batch: Batch) -> torch.Tensor:
     """Return the sum over the words that count of -log p(gold head), in nats."""
-    chosen = batch.counted & batch.inside
-    return nn.functional.cross_entropy(scores[chosen], batch.heads[chosen], reduction="sum")
+    gold = batch.heads.masked_fill(~batch.counted, NO_HEAD)
+    return nn.functional.cross_entropy(scores.flatten(0, 1), gold.flatten(), ignore_index=NO_HEAD, reduction="sum")

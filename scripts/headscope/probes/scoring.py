@@ -87,7 +87,7 @@ def _fitted(probe: LearnedProbe, vectors: Vectors, described: Description) -> It
     reads = [f"{heads} heads of {described.name}"] if learned.attention else ["distances"]
     matrix = None
     if learned.words:
-        matrix = probe.standard.standardised(vectors.matrix, vectors.table["known"].to_numpy())
+        matrix = probe.standard.standardised(vectors.matrix)
         reads.append(vectors.label)
     most = max(run.trained for run in probe.runs)
     for run in probe.runs:
@@ -183,7 +183,7 @@ def count_baselines(trees: Trees, training: Trees, offsets: tuple[int, int]) -> 
     best = best_fixed_offset(training, offsets)
     rivals = [
         {"probe": RIGHT_BRANCHING, "features": "the next word", "trained": None, "seed": 0},
-        {"probe": BEST_OFFSET, "features": f"offset {signed(best)}", "trained": len(training.examples), "seed": 0},
+        {"probe": BEST_OFFSET, "features": f"offset {signed(best)}", "trained": None, "seed": 0},
     ]
     rows = [
         counted_sentences(

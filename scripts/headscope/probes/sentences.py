@@ -21,20 +21,23 @@ from headscope.files import replacing
 from headscope.probes.trees import Trees
 from headscope.store import Maps
 
-WORD = {
-    "weights": pa.large_binary(),
-    "to_first": pa.float32(),
-    "to_last": pa.float32(),
-    "number": pa.uint32(),
-    "head": pa.uint16(),
-    "counted": pa.uint8(),
-    "control_head": pa.uint16(),
-    "control_counted": pa.uint8(),
-}
-"""A row of a sentence. `weights`: attention from this word, float16 (layer · head, key)."""
+WORD = np.dtype(
+    [
+        ("number", "<u4"),
+        ("specials", "<f4", 2),
+        ("head", "<u2"),
+        ("counted", "?"),
+        ("control_head", "<u2"),
+        ("control_counted", "?"),
+    ]
+)
+"""What is known of a word: the row of its vector, attention to special tokens, the tree, and that of the control."""
+SCHEMA = pa.schema({"weights": pa.large_binary(), "word": pa.binary(WORD.itemsize)})
+"""A row of a sentence: attention from this word, float16 (layer · head, key), and a `WORD`."""
 INDEX = pl.Schema({"example": pl.UInt32, "size": pl.UInt16})
 """Which sentence stands where: a row a record batch, in their order."""
 NO_HEAD = -1
+OUTSIDE = 2**16 - 1  # the same in the type of heads; no sentence has as many words
 
 
 class Batch(NamedTuple):
@@ -44,7 +47,8 @@ class Batch(NamedTuple):
     `weights`: attention between words, float16 (sentence, query, layer · head, key); `specials`: the mean attention of
     all heads to the first and the last special token, float32 (sentence, query, 2), constant where the model has none;
     `numbers`: rows of the word vectors, int64 (sentence, word); `sizes`: int64 (sentence,); `heads`: int64 (sentence,
-    word), from 1, 0 for the root and `NO_HEAD` beyond the sentence; `counted`: which words count, bool likewise.
+    word), from 1, 0 for the root and `NO_HEAD` beyond the sentence; `counted`: which words count, bool likewise;
+    `by_key`: the weights once more as (sentence, key, layer · head, query), where they were asked for.
     """
 
     weights: torch.Tensor
@@ -53,16 +57,17 @@ class Batch(NamedTuple):
     sizes: torch.Tensor
     heads: torch.Tensor
     counted: torch.Tensor
+    by_key: torch.Tensor | None = None
 
     def to(self, device) -> "Batch":
         """Return the same on a device."""
-        return Batch(*(part.to(device, non_blocking=True) for part in self))
+        return Batch(*(None if part is None else part.to(device, non_blocking=True) for part in self))
 
     def parts(self, pairs: int | None) -> Iterator["Batch"]:
         """Yield the sentences in parts of at most so many pairs of words (None: all at once), at least one each."""
         at_once = max(1, pairs // self.numbers.shape[1] ** 2) if pairs else len(self.sizes)
         for start in range(0, len(self.sizes), at_once):
-            yield Batch(*(part[start : start + at_once] for part in self))
+            yield Batch(*(None if part is None else part[start : start + at_once] for part in self))
 
     @property
     def inside(self) -> torch.Tensor:
@@ -102,10 +107,11 @@ def attended(maps: Iterable[Maps], encoded: Encoded, sizes: dict[int, int]) -> I
             rows = word_rows(kinds)
             chosen = examples[positions]
             for example in chosen.tolist():
-                if rows.stop - rows.start != sizes[example] or len(kinds) != weights.shape[-1]:
+                found = weights.shape[-1] - len(kinds) + rows.stop - rows.start
+                if sizes[example] != found or sizes[example] != rows.stop - rows.start:
                     raise InputError(
-                        f"example {example}: expected maps of {sizes[example]} words, found {rows.stop - rows.start}; "
-                        "the shard was made from another treebank: delete it and run again"
+                        f"example {example}: expected maps of {sizes[example]} words, found those of {found}; the "
+                        "shard was made from another treebank: delete it and run again"
                     )
             words = weights[positions][:, :, :, rows]
             flat = words.reshape(len(chosen), -1, *words.shape[3:])
@@ -169,26 +175,18 @@ def write_sentences(
     """
     sizes, written = trees.sizes(), []
     numbers_of = dict(zip(encoded.table["example"].to_list(), numbers, strict=True))
-    schema = pa.schema(WORD)
-    with replacing(path) as temporary, pa.OSFile(str(temporary), "wb") as file, pa.ipc.new_file(file, schema) as sink:
+    with replacing(path) as temporary, pa.OSFile(str(temporary), "wb") as file, pa.ipc.new_file(file, SCHEMA) as sink:
         for maps in shards:
             for examples, weights, specials in attended(maps, encoded, sizes):
                 for row, example in enumerate(examples.tolist()):
-                    columns = [
-                        _cells(weights[row]),
-                        *specials[row].T,
-                        numbers_of[example].to_numpy(),
-                        *trees.of(example),
-                        *permuted.of(example),
-                    ]
-                    arrays = [
-                        column if isinstance(column, pa.Array) else pa.array(column, type_)
-                        for column, type_ in zip(columns, schema.types, strict=True)
-                    ]
-                    sink.write_batch(pa.record_batch(arrays, schema=schema))
-                    written.append((example, len(weights[row])))
-    index = pl.DataFrame(written, INDEX, orient="row")
-    encoded.refuse_other_examples(index["example"].sort(), "sentences")
+                    words = np.empty(len(weights[row]), WORD)
+                    words["number"], words["specials"] = numbers_of[example].to_numpy(), specials[row]
+                    words["head"], words["counted"] = trees.of(example)
+                    words["control_head"], words["control_counted"] = permuted.of(example)
+                    sink.write_batch(pa.record_batch([_cells(weights[row]), _records(words)], schema=SCHEMA))
+                    written.append((example, len(words)))
+        index = pl.DataFrame(written, INDEX, orient="row")
+        encoded.refuse_other_examples(index["example"].sort(), "sentences")
     return index
 
 
@@ -199,6 +197,10 @@ def _cells(weights: np.ndarray) -> pa.Array:
     return pa.Array.from_buffers(pa.large_binary(), words, [None, pa.py_buffer(offsets), pa.py_buffer(weights)])
 
 
+def _records(words: np.ndarray) -> pa.Array:
+    return pa.Array.from_buffers(SCHEMA.field("word").type, len(words), [None, pa.py_buffer(words)])
+
+
 class Sentences:
     """
     The sentences of `sentences.arrow`, read one at a time; nothing but their index stays in memory.
@@ -207,45 +209,61 @@ class Sentences:
     """
 
     def __init__(self, path, index: pl.DataFrame, heads: int, control: bool = False):
-        self._path, self._maps, self._columns = path, heads, ("control_head", "control_counted")[: 2 * control]
-        self._columns = self._columns or ("head", "counted")
+        self._path, self._maps = path, heads
+        self._tree = ("control_head", "control_counted") if control else ("head", "counted")
         self._place = index["example"].arg_sort().to_numpy()
         self.examples = index["example"].to_numpy()[self._place].astype(np.int64)
         self.sizes = index["size"].to_numpy()[self._place].astype(np.int64)
 
-    def batches(self, plan: Iterable[np.ndarray]) -> Iterator[Batch]:
-        """Yield the sentences of each batch of a plan (positions among `examples`); the next is read meanwhile."""
+    def batches(self, plan: Iterable[np.ndarray], by_key: bool = False) -> Iterator[Batch]:
+        """
+        Read batches; the next is read while one is worked on.
+
+        Parameters
+        ----------
+        plan
+            The sentences of each batch: positions among `examples`.
+        by_key
+            Whether to lay the weights out by key as well, which a processor would otherwise do for every product.
+        """
         with pa.OSFile(str(self._path)) as file, ThreadPoolExecutor(max_workers=1) as disk:
             reader = pa.ipc.open_file(file)
             waiting = None
             for rows in plan:
-                reading = disk.submit(self._read, reader, rows)
+                reading = disk.submit(self._read, reader, rows, by_key)
                 if waiting is not None:
                     yield waiting.result()
                 waiting = reading
             if waiting is not None:
                 yield waiting.result()
 
-    def _read(self, reader, rows: np.ndarray) -> Batch:
+    def _read(self, reader, rows: np.ndarray, by_key: bool) -> Batch:
         sizes = self.sizes[rows]
         shape = len(rows), int(sizes.max())
-        weights = np.zeros((*shape, self._maps, shape[1]), np.float16)
-        specials, numbers = np.zeros((*shape, 2), np.float32), np.zeros(shape, np.int64)
-        heads, counted = np.full(shape, NO_HEAD, np.int64), np.zeros(shape, bool)
+        make = np.empty if (sizes == shape[1]).all() else np.zeros
+        weights = make((*shape, self._maps, shape[1]), np.float16)
+        turned = make(weights.shape, np.float16) if by_key else None
+        words = np.zeros(shape, WORD)
+        words[self._tree[0]] = OUTSIDE
         for row, (place, size) in enumerate(zip(self._place[rows].tolist(), sizes.tolist(), strict=True)):
-            words = reader.get_batch(place)
-            if len(words) != size:
-                raise InputError(f"{self._path}: expected {size} words, found {len(words)}; delete it and run again")
-            flat = np.frombuffer(words["weights"].buffers()[2], np.float16)
-            weights[row, :size, :, :size] = flat.reshape(size, self._maps, size)
-            specials[row, :size, 0], specials[row, :size, 1] = (
-                words[name].to_numpy() for name in ("to_first", "to_last")
-            )
-            numbers[row, :size] = words["number"].to_numpy()
-            head, counts = (words[name].to_numpy() for name in self._columns)
-            heads[row, :size], counted[row, :size] = head, counts != 0
+            sentence = reader.get_batch(place)
+            if len(sentence) != size:
+                raise InputError(f"{self._path}: expected {size} words, found {len(sentence)}; delete it and run again")
+            cells, records = sentence.columns
+            maps = np.frombuffer(cells.buffers()[2], np.float16).reshape(size, self._maps, size)
+            weights[row, :size, :, :size] = maps
+            if by_key:
+                turned[row, :size, :, :size] = maps.T
+            words[row, :size] = np.frombuffer(records.buffers()[1], WORD)
+        heads = words[self._tree[0]].astype(np.int64)
+        heads[heads == OUTSIDE] = NO_HEAD
+        counted, specials = words[self._tree[1]].copy(), words["specials"].copy()
+        numbers = words["number"].astype(np.int64)
         parts = weights, specials, numbers, sizes, heads, counted
-        return Batch(*(torch.from_numpy(part) for part in parts))
+        batch = Batch(*map(torch.from_numpy, parts))
+        if by_key:
+            return batch._replace(weights=batch.weights.float(), by_key=torch.from_numpy(turned).float())
+        return batch
 
 
 def plan_by_length(sizes: np.ndarray, words: int, generator: np.random.Generator | None = None) -> list[np.ndarray]:

@@ -87,3 +87,17 @@ WEIGHTS = pl.Schema(
 `direction`: `dependent_to_head` (w: attention from the dependent to the candidate) or `head_to_dependent` (u);
 `weight`: logits per unit of attention; of a probe with words, at the mean word vector of the training words.
 """
+
+COVERAGE = pl.Schema(
+    {
+        "vectors": pl.String,
+        "types": pl.UInt32,
+        "known_types": pl.UInt32,
+        "tokens": pl.UInt32,
+        "known_tokens": pl.UInt32,
+    }
+)
+"""
+`probes/coverage`: what the word vectors are, and how many different words (`types`) and words (`tokens`) of the encoded
+sentences have one of their own.
+"""

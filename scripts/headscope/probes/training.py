@@ -14,7 +14,7 @@ import polars as pl
 import torch
 from torch import nn
 
-from headscope.probes.networks import negative_log_likelihood
+from headscope.probes.networks import negative_log_likelihood, rates
 from headscope.probes.sentences import Batch, Sentences, plan_by_length
 
 HELD_OUT = 10  # one in so many training sentences
@@ -95,16 +95,17 @@ def learn(
     split = split_sentences(len(sentences.sizes), count, generator)
     probe = make(generator).to(device)
     words = max(1, min(settings.batch_words, int(sentences.sizes[split.training].sum()) // LEAST_STEPS))
-    adam = torch.optim.Adam(probe.parameters(), lr=settings.learning_rate)
+    adam, rate = torch.optim.Adam(rates(probe, settings.learning_rate)), settings.learning_rate
     best, best_loss, behind, rows = copy.deepcopy(probe.state_dict()), np.inf, 0, []
     for epoch in range(1, settings.epochs + 1):
-        rate = adam.param_groups[0]["lr"]
         training = train_epoch(probe, adam, sentences, split.training, words, vectors, generator)
         held_out = mean_loss(probe, sentences, split.held_out, settings.batch_words, vectors)
         rows.append((len(split.training) + len(split.held_out), seed, epoch, rate, training, held_out))
         behind = 0 if held_out < best_loss * (1 - WORTHWHILE) else behind + 1
         if behind:
-            adam.param_groups[0]["lr"] = rate / 2
+            rate /= 2
+            for group in adam.param_groups:
+                group["lr"] /= 2
         if held_out < best_loss:
             best, best_loss = copy.deepcopy(probe.state_dict()), held_out
         if behind == settings.patience:
@@ -117,7 +118,7 @@ def train_epoch(probe, adam, sentences, chosen, words, vectors, generator) -> fl
     """Make one pass over the chosen sentences; return the mean loss of a word as it was met."""
     device = next(probe.parameters()).device
     total, counted = torch.zeros((), dtype=torch.float64, device=device), 0
-    for batch in _batches(sentences, chosen, words, generator):
+    for batch in _batches(probe, sentences, chosen, words, generator):
         of_batch = int(batch.counted.sum())
         if of_batch:
             adam.zero_grad(set_to_none=True)
@@ -134,15 +135,17 @@ def mean_loss(probe, sentences, chosen, words, vectors) -> float:
     """Return the mean loss of a word that counts in the chosen sentences, in nats."""
     total, counted, device = 0.0, 0, next(probe.parameters()).device
     with torch.inference_mode():
-        for batch in _batches(sentences, chosen, words, None):
+        for batch in _batches(probe, sentences, chosen, words, None):
             for part in _parts(probe, batch, device):
                 total += float(negative_log_likelihood(probe(part, vectors), part))
             counted += int(batch.counted.sum())
     return total / max(counted, 1)
 
 
-def _batches(sentences: Sentences, chosen: np.ndarray, words: int, generator):
-    return sentences.batches(chosen[rows] for rows in plan_by_length(sentences.sizes[chosen], words, generator))
+def _batches(probe, sentences: Sentences, chosen: np.ndarray, words: int, generator):
+    plan = plan_by_length(sentences.sizes[chosen], words, generator)
+    by_key = getattr(probe, "reads_words", False) and next(probe.parameters()).device.type == "cpu"
+    return sentences.batches((chosen[rows] for rows in plan), by_key)
 
 
 def _parts(probe, batch: Batch, device: torch.device):

@@ -1,0 +1,138 @@
+"""What a config says that cannot be: names, files and keys that do not go together."""
+
+import importlib.util
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from headscope.files import find_files
+from headscope.sources import package_of
+
+FORMATS = {
+    "text": ("paragraphs", "wikitext"),
+    "treebank": ("conllu", "conllx", "word-head-label", "paragraphs", "words"),
+    "coreference": ("corefud", "conll2012", "paragraphs"),
+}
+MANY_FILES = {("coreference", "corefud"), ("coreference", "conll2012")}
+TRAIN = "train"  # the mlm_head of a model that is to be fitted one
+MODEL_VECTORS = "model"  # the word vectors of probes that are in no file
+
+
+def contradictions(config: dict, base: Path, packages_here: bool) -> Iterator[tuple[list, str]]:
+    """
+    Yield what is wrong in a config that the schema allows: the path of the key, and a sentence.
+
+    Parameters
+    ----------
+    config
+        With every default.
+    base, packages_here
+        As `complete` of `headscope.config` takes them.
+    """
+    models = [model["name"] for model in config["models"]]
+    for section in ("models", "corpora"):
+        names = [entry["name"] for entry in config[section]]
+        for name in (name for name, times in Counter(names).items() if times > 1):
+            yield [section], f"expected names that differ, found {name} {names.count(name)} times; rename one"
+    for number, model in enumerate(config["models"]):
+        yield from (([*("models", number), key], text) for key, text in _model_problems(model, base, packages_here))
+    for number, corpus in enumerate(config["corpora"]):
+        yield from (([*("corpora", number), key], text) for key, text in _corpus_problems(corpus, base))
+        yield from (
+            (["corpora", number, "models"], f"unknown model {name}; the models are {', '.join(models)}")
+            for name in corpus["models"]
+            if name not in models
+        )
+    yield from _training_problems(config)
+    yield from _probe_problems(config, base)
+    for number, head in enumerate(config["figure_1"]["heads"]):
+        if head["model"] not in models:
+            path = ["figure_1", "heads", number, "model"]
+            yield path, f"unknown model {head['model']}; the models are {', '.join(models)}"
+
+
+def _training_problems(config):
+    """What a fitted head lacks: two texts, for those models that want one."""
+    texts = [corpus["name"] for corpus in config["corpora"] if corpus["kind"] == "text"]
+    wanting = [model["name"] for model in config["models"] if model["mlm_head"] == TRAIN]
+    section = config["train_mlm_head"]
+    for key in ("corpus", "held_out") if wanting else ():
+        if section[key] not in texts:
+            yield (
+                ["train_mlm_head", key],
+                f"expected the name of a text corpus, since mlm_head of {', '.join(wanting)} is {TRAIN}; found "
+                f"{section[key]!r}; the texts are {', '.join(texts) or 'none'}",
+            )
+    if wanting and section["corpus"] == section["held_out"] in texts:
+        yield (
+            ["train_mlm_head", "held_out"],
+            f"expected another text than corpus, found {section['held_out']!r} for both",
+        )
+
+
+def _probe_problems(config, base):
+    """What probes lack: a treebank to learn from, another to be scored on, and a file where one is named."""
+    train, vectors = config["probes"]["train"], config["probes"]["vectors"]
+    treebanks = [corpus["name"] for corpus in config["corpora"] if corpus["kind"] == "treebank"]
+    if train is None:
+        return
+    if train not in treebanks:
+        yield (
+            ["probes", "train"],
+            f"expected the name of a treebank, or null for no probes, found {train!r}; the treebanks are "
+            f"{', '.join(treebanks) or 'none'}",
+        )
+    elif len(treebanks) == 1:
+        yield (
+            ["probes", "train"],
+            f"expected another treebank beside {train}, for the probes to be scored on, found none; add one to "
+            "corpora, or set train: null",
+        )
+    if vectors != MODEL_VECTORS and len(find_files(vectors, base)) != 1:
+        yield (
+            ["probes", "vectors"],
+            f"expected {MODEL_VECTORS}, or one file of word vectors from {Path.cwd()} or {base}, found {vectors!r}, "
+            f"which is {len(find_files(vectors, base)) or 'no'} files",
+        )
+
+
+def _model_problems(model, base, packages_here):
+    source = model["source"]
+    head = model["mlm_head"]
+    if model["seed"] and not model["random_init"]:
+        yield "seed", f"expected random_init: true beside the seed of random weights, found seed {model['seed']} alone"
+    if head not in (None, TRAIN) and not find_files(head, base):
+        yield "mlm_head", f"there is no file {head!r}, neither from {Path.cwd()} nor from {base}"
+    package = package_of(source)
+    if package is not None:
+        if model["revision"]:
+            yield "revision", "a package has no revision; remove it"
+        if not package.isidentifier():
+            yield "source", f"expected package:NAME/path with the import name of a package, found {source!r}"
+        elif packages_here and importlib.util.find_spec(package) is None:
+            yield "source", f"the Python package {package} is not installed here; install it, or name another source"
+    elif model["revision"] is None and not Path(source).is_dir():
+        yield (
+            "source",
+            (
+                f"there is no folder {source!r}; for a model of the Hugging Face hub, give its revision (the commit) "
+                "as well"
+            ),
+        )
+
+
+def _corpus_problems(corpus, base):
+    if (corpus["path"] is None) == (corpus["url"] is None):
+        found = "both" if corpus["path"] else "neither"
+        yield "name", f"expected either path or url, found {found}"
+    elif corpus["format"] not in FORMATS[corpus["kind"]]:
+        allowed = ", ".join(FORMATS[corpus["kind"]])
+        yield "format", f"expected one of {allowed} for a {corpus['kind']}, found {corpus['format']!r}"
+    elif corpus["url"] and not corpus["sha256"]:
+        yield "url", "expected sha256 beside url, so that everyone reads the same file; found none"
+    elif corpus["path"]:
+        found = find_files(corpus["path"], base)
+        if not found:
+            yield "path", f"there is no file {corpus['path']!r}, neither from {Path.cwd()} nor from {base}"
+        elif len(found) > 1 and (corpus["kind"], corpus["format"]) not in MANY_FILES:
+            yield "path", f"expected one file for this kind and format, found {len(found)} by {corpus['path']!r}"
