@@ -1,6 +1,6 @@
 """
-The structural probe: an epoch in batches against one sentence a step, and the peak memory of each stage at ten times the
-sentences, in a process of its own.
+The structural probe: an epoch in batches against one sentence a step, and the peak memory of each stage, in a process
+of its own, at ten times the sentences.
 """
 
 import sys
@@ -25,7 +25,7 @@ from headscope.states.laying import laid_states
 from headscope.states.store import StatesShard
 
 SETTINGS = Settings(rank=128, seeds=1, epochs=1, patience=1, batch_words=640)
-EPOCH_SENTENCES, MEMORY_SENTENCES, LAYER = 1000, 600, 3
+EPOCH_SENTENCES, MEMORY_SENTENCES, LAYER = 1000, 1200, 3
 
 
 def extract(folder, _):

@@ -91,7 +91,7 @@ def test_each_rule_has_a_script_of_its_name_and_an_environment_that_holds_its_im
     packages = pinned(REPOSITORY / "envs" / f"{environment}.yaml")
     provided = set().union(*(COMES_WITH.get(name, {MODULE_OF.get(name, name)}) for name in packages))
     used = imported(script)
-    if "tqdm" in used and environment in ("analyse", "draw", "map"):
+    if "tqdm" in used and environment in ("analyse", "draw", "map", "probe"):
         used.discard("tqdm")  # headscope.jobs imports it only to show progress, which only models and downloads do
     assert used <= provided
 

@@ -55,9 +55,9 @@ def write(path, *batches, info=INFO):
 
 
 def test_a_word_has_the_mean_of_its_tokens():
-    states = torch.tensor([[[[1.0, 0], [2, 4], [4, 8], [9, 9]]]])
+    states = torch.tensor([[[1.0, 0], [2, 4], [4, 8], [9, 9]]])
     averaged = average_over_tokens(states, torch.tensor([[0, 1, 1, 2]]))
-    assert averaged.tolist() == [[[[1, 0], [3, 6], [9, 9]]]]
+    assert averaged.tolist() == [[[1, 0], [3, 6], [9, 9]]]
 
 
 def test_states_are_those_of_the_model_without_special_tokens(bert, bert_described, sentences, tmp_path):

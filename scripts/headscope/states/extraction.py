@@ -20,6 +20,8 @@ from headscope.models.loaded import LoadedModel
 from headscope.shards import write_behind
 from headscope.states.store import States, StatesInfo, writing_states
 
+COPIES = 4  # of a batch's states at once: as computed, by word, rounded, and of those before on their way to the disk
+
 
 def average_over_tokens(states: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
     """
@@ -28,13 +30,13 @@ def average_over_tokens(states: torch.Tensor, words: torch.Tensor) -> torch.Tens
     Parameters
     ----------
     states
-        float32 (layer, example, token, width).
+        float32 (example, token, width).
     words
         The word of each token, int64 (example, token): 0, 0, 1, 2, ... Every example of as many words.
 
     Returns
     -------
-    float32 (layer, example, word, width)
+    float32 (example, word, width)
 
     Raises
     ------
@@ -58,7 +60,7 @@ def word_states(
     dtype
         Of the states yielded: `float16` or `float32`.
     budget_mb
-        MiB of float32 maps and states that a batch may hold.
+        MiB of float32 maps and copies of the states that a batch may take.
 
     Raises
     ------
@@ -66,7 +68,7 @@ def word_states(
         If the model returns no hidden states, another number of layers than it has maps, or numbers that are not
         finite or beyond the dtype.
     """
-    table, kept = encoded.table, (described.layers + 1) * described.width
+    table, kept = encoded.table, COPIES * (described.layers + 1) * described.width
     maps = described.layers * described.heads
     for rows in plan_batches(encoded.lengths(), encoded.sizes(), maps, budget_mb, kept):
         batch = table[rows]
@@ -77,30 +79,30 @@ def word_states(
                 f"model {described.name}: expected hidden states of the embeddings and of each layer, {wanted[0]} of "
                 f"width {wanted[1]}, found {found[0]} of width {found[1]}; the structural probe cannot read this model"
             )
-        states = torch.stack(layers, 0).float()
-        words = token_matrix(batch["words"]).to(states.device)
+        words = token_matrix(batch["words"]).to(layers[0].device)
         sizes = batch["kinds"].list.len().to_numpy()
         for start, stop in pairwise([*np.flatnonzero(np.diff(sizes, prepend=-1)), len(sizes)]):
-            averaged = average_over_tokens(states[:, start:stop], words[start:stop])
-            kinds = enumerate(batch["kinds"][start:stop].to_list())
-            averaged = torch.stack([averaged[:, row, word_rows(of_example)] for row, of_example in kinds], 1)
-            yield States(batch["example"][start:stop].to_numpy(), _rounded(averaged, dtype, described.name))
-
-
-def _rounded(states: torch.Tensor, dtype: str, name: str) -> np.ndarray:
-    """To this dtype, on the CPU; numbers that it does not hold are refused."""
-    largest = states.abs().amax((1, 2, 3)).cpu()
-    most = torch.finfo(getattr(torch, dtype)).max
-    if not (largest <= most).all():
-        layer = int((~(largest <= most)).nonzero()[0])
-        if not torch.isfinite(largest[layer]):
-            raise InputError(
-                f"model {name}: expected finite hidden states, found others in layer {layer}; its weights are broken "
-                "(NaN), or overflow in this dtype: use float32 in its config entry"
+            inside = [word_rows(kinds) for kinds in batch["kinds"][start:stop].to_list()]
+            averaged = (average_over_tokens(layer[start:stop].float(), words[start:stop]) for layer in layers)
+            of_words = (
+                torch.stack([states[own] for states, own in zip(layer, inside, strict=True)]) for layer in averaged
             )
+            rounded = [_rounded(states, dtype, described.name, layer) for layer, states in enumerate(of_words)]
+            yield States(batch["example"][start:stop].to_numpy(), rounded)
+
+
+def _rounded(states: torch.Tensor, dtype: str, name: str, layer: int) -> np.ndarray:
+    """To this dtype, on the CPU; numbers that it does not hold are refused."""
+    largest, most = float(states.abs().amax()), torch.finfo(getattr(torch, dtype)).max
+    if not np.isfinite(largest):
         raise InputError(
-            f"model {name}: expected hidden states of at most {most:,.0f} for {dtype}, found "
-            f"{float(largest[layer]):,.0f} in layer {layer}; set probes: {{states: float32}} (twice the room)"
+            f"model {name}: expected finite hidden states, found others in layer {layer}; its weights are broken "
+            "(NaN), or overflow in this dtype: use float32 in its config entry"
+        )
+    if largest > most:
+        raise InputError(
+            f"model {name}: expected hidden states of at most {most:,.0f} for {dtype}, found {largest:,.0f} in layer "
+            f"{layer}; set probes: {{states: float32}} (twice the room)"
         )
     return states.to(getattr(torch, dtype)).cpu().numpy()
 

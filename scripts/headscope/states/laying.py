@@ -94,8 +94,8 @@ def laid_states(paths, encoded: Encoded, model: str, folder) -> Iterator[LaidSta
     with tempfile.TemporaryFile(dir=folder) as file:
         laid = LaidStates(file, shards[0].info, examples, sizes)
         for shard in shards:
-            for states in shard:
-                for row, *of_example in zip(np.searchsorted(examples, states.examples), *states.layers, strict=True):
-                    for layer, values in enumerate(of_example):
-                        laid.lay(int(row), layer, values)
+            for layer in range(shard.info.layers + 1):
+                for states in shard.of_layers([layer]):
+                    for row, of_example in zip(np.searchsorted(examples, states.examples), *states.layers, strict=True):
+                        laid.lay(int(row), layer, of_example)
         yield laid
