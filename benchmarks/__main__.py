@@ -4,7 +4,21 @@ import os
 import platform
 import sys
 
-from benchmarks import coreference, divergence, extraction, gradients, memory, norms, store, surface, syntax, workflow
+from benchmarks import (
+    coreference,
+    divergence,
+    extraction,
+    gradients,
+    memory,
+    norms,
+    probes,
+    store,
+    structural,
+    surface,
+    syntax,
+    vectors,
+    workflow,
+)
 from benchmarks.common import REPOSITORY
 
 BEGIN, END = "<!-- benchmarks: written by `make bench` -->", "<!-- end of benchmarks -->"
@@ -22,7 +36,8 @@ def processor():
 
 def main():
     rows = []
-    for part in (extraction, store, surface, syntax, coreference, divergence, gradients, norms, memory, workflow):
+    parts = (extraction, store, surface, syntax, coreference, divergence, gradients, norms)
+    for part in (*parts, probes, structural, vectors, memory, workflow):
         for row in part.measure():
             print(" | ".join(row), file=sys.stderr, flush=True)
             rows.append(row)
