@@ -63,6 +63,7 @@ class Treebank:
         self.numbers = word_numbers(self.vectors, self.encoded, self.table)
 
     def sentences(self) -> Sentences:
+        """Lay the sentences out for training."""
         path = self.folder / "sentences.arrow"
         index = write_sentences([self.shard], self.encoded, self.trees, self.trees, self.numbers, path)
         return Sentences(path, index, HEADS)
