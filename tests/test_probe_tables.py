@@ -26,7 +26,7 @@ def counts(probe, trained, *runs, words=(4, 2), tree=True):
                 right,
                 right if tree else None,
                 size - 1,
-                right - 1,
+                max(right - 1, 0),
             )
             for seed, run in enumerate(runs)
             for example, size, right in zip((3, 8), words, run, strict=True)
