@@ -247,6 +247,9 @@ def test_held_out_sentences_are_a_tenth():
     split = split_sentences(100, 25, np.random.default_rng(0))
     assert len(split.training) == 23 and len(split.held_out) == 2
     assert not set(split.training) & set(split.held_out)
+    assert [len(part) for part in split_sentences(2, None, np.random.default_rng(0))] == [1, 1]
+    with pytest.raises(InputError, match="training treebank: expected two sentences or more"):
+        split_sentences(1, None, np.random.default_rng(0))
 
 
 def accuracy(probe, sentences, vectors):

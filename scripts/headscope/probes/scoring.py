@@ -74,7 +74,8 @@ def count_probes(
             batches = {control: _batch(block, gold, numbers_of) for control, gold in golds.items()}
             for run in fitted:
                 batch = batches[run.control]
-                rows.append(_counts(run.named, block.examples, *_predicted(run, batch), batch))
+                gold = batch.heads.numpy(), batch.counted.numpy()
+                rows.append(counted_sentences(run.named, block.examples, *_predicted(run, batch), *gold))
     table = pl.concat([COUNTS.to_frame(), *rows])
     order = pl.Enum([probe.probe for probe in probes])
     encoded.refuse_other_examples(table["example"].unique().sort(), "sentences")
@@ -122,10 +123,6 @@ def _predicted(run: _Fitted, batch: Batch) -> tuple[np.ndarray, np.ndarray | Non
     if not run.decodes:
         return heads, None
     return heads, np.stack([best_tree(sentence) for sentence in scores.double().log_softmax(-1).numpy()])
-
-
-def _counts(named: dict, examples, predicted, tree, batch: Batch) -> pl.DataFrame:
-    return counted_sentences(named, examples, predicted, tree, batch.heads.numpy(), batch.counted.numpy())
 
 
 def counted_sentences(

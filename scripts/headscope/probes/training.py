@@ -14,6 +14,7 @@ import polars as pl
 import torch
 from torch import nn
 
+from headscope.errors import InputError
 from headscope.probes.networks import negative_log_likelihood, rates
 from headscope.probes.sentences import Batch, Sentences, plan_by_length
 
@@ -50,7 +51,19 @@ class Split(NamedTuple):
 
 
 def split_sentences(sentences: int, count: int | None, generator: np.random.Generator) -> Split:
-    """Draw so many sentences (None: all) and hold out a tenth of them, at least one."""
+    """
+    Draw so many sentences (None: all) and hold out a tenth of them, at least one.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two.
+    """
+    if sentences < 2:
+        raise InputError(
+            f"training treebank: expected two sentences or more, one of them to be held out, found {sentences}; name a "
+            "larger one in probes.train"
+        )
     drawn = generator.permutation(sentences)[:count]
     held_out = max(1, len(drawn) // HELD_OUT)
     return Split(np.sort(drawn[held_out:]), np.sort(drawn[:held_out]))
