@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from headscope.corpora.schemes import has_stanford
 from headscope.files import find_files
+from headscope.languages import has_stanford
 from headscope.sources import package_of
 
 FORMATS = {
@@ -97,7 +97,7 @@ def _probe_problems(config, base):
     if foreign and config["probes"]["scheme"] == "stanford":
         yield (
             ["probes", "scheme"],
-            f"expected ud, since the paper's labels are of English alone and there is {', '.join(foreign)}, found stanford",
+            f"expected ud, since the paper's labels are English and there is {', '.join(foreign)}, found stanford",
         )
     if vectors != MODEL_VECTORS and len(find_files(vectors, base)) != 1:
         yield (

@@ -4,9 +4,10 @@ import polars as pl
 
 from headscope.corpora import SKIPPED
 from headscope.corpora.conllu import BadSentence, Block, Sentence, blocks, read_sentence, refuse_no_tree
-from headscope.corpora.schemes import has_stanford, to_stanford
+from headscope.corpora.schemes import to_stanford
 from headscope.errors import InputError
 from headscope.files import numbered_lines
+from headscope.languages import has_stanford
 
 TREES = pl.Schema(
     {
