@@ -198,7 +198,7 @@ LETTERS = dict(zip("ובהית.", ["wa", "be", "he", "yo", "ta", "."], strict=Tr
 
 
 def test_the_direction_of_the_script_changes_nothing(tmp_path):
-    """Hebrew, and two Latin letters for each of its two bytes: the same tokens, so the same maps give the same counts."""
+    """Hebrew, and two Latin letters for the two bytes of each of its letters: as many tokens, so the same counts."""
     latin = "\n".join(
         " ".join([index, "".join(LETTERS.get(letter, letter) for letter in form), *rest])
         for index, form, *rest in (line.split(" ") for line in HEBREW.strip().split("\n"))
@@ -267,7 +267,7 @@ def test_probes_of_another_language_learn_its_own_trees(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "punctuation"),
-    [("XLM-R", [".", ","]), ("Unigram with NMT's map", [".", ",", "，", "．"]), ("WordPiece cased", [".", ","])],
+    [("XLM-R", [".", ","]), ("Unigram with NMT's map", [".", ",", "，", "．", "…"]), ("WordPiece cased", [".", ","])],
 )
 def test_a_stop_of_another_script_is_text_unless_the_tokenizer_makes_it_one_of_ours(name, punctuation):
     tokenizer = FAST[name]()

@@ -17,6 +17,7 @@ from headscope.corpora import SKIPPED
 from headscope.description import Description
 from headscope.encoding import ENCODED, Kind
 from headscope.errors import InputError
+from headscope.token_names import token_namer
 from headscope.word_tokens import NEIGHBOURS, WordTokens, places, special_ids
 
 AT_ONCE = 1000
@@ -59,7 +60,7 @@ def encode_pairs(
             f"max_tokens: expected room for two tokens beside the special ones, found {max_tokens}; raise it"
         )
     kept, skipped = [], []
-    kinds, special = kind_teller(tokenizer), special_ids(tokenizer)
+    kinds, names, special = kind_teller(tokenizer), token_namer(tokenizer), special_ids(tokenizer)
     for part in pairs.iter_slices(AT_ONCE):
         sides = [_read_alone(tokenizer, part[side], special) for side in ("first", "second")]
         reasons = [first or second for first, second in zip(*(faults for _, faults in sides), strict=True)]
@@ -67,7 +68,7 @@ def encode_pairs(
         fine = np.array([reason is None for reason in reasons])
         truncated = sum(lengths for lengths, _ in sides)[fine] > room
         if len(truncated):
-            kept.append(_encode_part(part.filter(fine), truncated, tokenizer, kinds, max_tokens, segments))
+            kept.append(_encode_part(part.filter(fine), truncated, tokenizer, kinds, names, max_tokens, segments))
     if not kept:
         raise InputError(
             f"{pairs['where'].first()}: expected pairs of paragraphs with a token each, found none among "
@@ -107,7 +108,7 @@ def _fault(tokenizer, ids, special):
     return f"a paragraph of the pair spells {token!r}, which this tokenizer takes for its special token"
 
 
-def _encode_part(part, truncated, tokenizer, kinds, max_tokens, segments):
+def _encode_part(part, truncated, tokenizer, kinds, names, max_tokens, segments):
     inputs = tokenizer(
         part["first"].to_list(),
         part["second"].to_list(),
@@ -126,7 +127,7 @@ def _encode_part(part, truncated, tokenizer, kinds, max_tokens, segments):
             "ids": inputs["input_ids"],
             "segments": types if segments == "pair" else [[0] * len(row) for row in types],
             "words": [None] * part.height,
-            "tokens": [tokenizer.convert_ids_to_tokens(ids) for ids in inputs["input_ids"]],
+            "tokens": list(map(names, inputs["input_ids"])),
             "kinds": list(map(kinds, inputs["input_ids"], inputs["special_tokens_mask"])),
         },
         ENCODED,
@@ -245,7 +246,12 @@ def _encode_words_of(row, is_cut, pieces, before, after, tokenizer, kinds):
 
 
 def kind_teller(tokenizer):
-    """Return a function from the ids of an encoding and its special-tokens mask to the kind of each token."""
+    """
+    Return a function from the ids of an encoding and its special-tokens mask to the kind of each token.
+
+    "." and "," are those of the paper, as the tokenizer has them: a full-width comma counts where it is made one, the
+    stops of other scripts are text.
+    """
     cls = tokenizer.cls_token_id if tokenizer.cls_token_id is not None else tokenizer.bos_token_id
     sep = tokenizer.sep_token_id if tokenizer.sep_token_id is not None else tokenizer.eos_token_id
 
