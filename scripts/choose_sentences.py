@@ -17,7 +17,7 @@ def main(description, encoded, trees, table1, attention, examples, examples_csv,
     read = pl.read_parquet(trees).filter(pl.col("example").is_in(sentences.table["example"].implode()))
     parts = [EXAMPLES.to_frame()]
     for row in relations_to_show(pl.read_parquet(table1), scheme, relations, rare).iter_rows(named=True):
-        for rank, number in enumerate(sentences_to_show(read, scheme, row["relation"]), start=1):
+        for rank, number in enumerate(sentences_to_show(read, row["scheme"], row["relation"]), start=1):
             weights = find_example(attention, number, described.weights, sentences.corpus)
             kinds = sentences.example(number)["kinds"]
             parts.append(shown_words(row, rank, read.filter(example=number), kinds, weights))

@@ -4,15 +4,14 @@ from headscope.description import Description
 from headscope.encoding import read_encoded
 from headscope.files import write_table
 from headscope.jobs import run
-from headscope.syntax.accuracy import Options, merge_syntax, read_scored
-from headscope.syntax.names import SCHEMES
+from headscope.syntax.accuracy import Options, merge_syntax, read_scored, schemes_in
 
 
 def main(description, encoded, hits, heads, heads_csv, table1, table1_csv, every, offsets, resamples, seed):
     """Write the tables syntax/heads and syntax/table1."""
     described = Description.read(description)
     examples = read_encoded(encoded)
-    scored = {scheme: read_scored(hits, scheme, described, examples) for scheme in SCHEMES}
+    scored = {scheme: read_scored(hits, scheme, described, examples) for scheme in schemes_in(hits)}
     by_head, best = merge_syntax(scored, Options(every, tuple(offsets), resamples, seed))
     write_table(by_head, heads, heads_csv)
     write_table(best, table1, table1_csv)

@@ -84,7 +84,7 @@ def test_the_users_config_is_left_as_it_was(config):
             "corpora[0].format: expected one of paragraphs, wikitext for a text, found 'conllu'",
         ),
         ("corpora", "max_bad_trees", 2, "corpora[0].max_bad_trees: expected 1 or less, found 2"),
-        ("corpora", "language", "../en", "corpora[0].language: found '../en'; Of a corpus that Stanza annotates"),
+        ("corpora", "language", "../en", "corpora[0].language: found '../en'; The language code"),
         ("corpora", "max_tokens", "128", "corpora[0].max_tokens: expected integer or null, found '128'"),
         ("corpora", "shards", 0, "corpora[0].shards: expected 1 or more, found 0"),
         ("corpora", "models", ["other"], "corpora[0].models: unknown model other; the models are minilm"),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from headscope.files import find_files
+from headscope.languages import has_stanford
 from headscope.sources import package_of
 
 FORMATS = {
@@ -87,6 +88,16 @@ def _probe_problems(config, base):
             ["probes", "train"],
             f"expected another treebank beside {train}, for the probes to be scored on, found none; add one to "
             "corpora, or set train: null",
+        )
+    foreign = [
+        f"{corpus['name']} ({corpus['language']})"
+        for corpus in config["corpora"]
+        if corpus["kind"] == "treebank" and not has_stanford(corpus["language"])
+    ]
+    if foreign and config["probes"]["scheme"] == "stanford":
+        yield (
+            ["probes", "scheme"],
+            f"expected ud, since the paper's labels are English and there is {', '.join(foreign)}, found stanford",
         )
     if vectors != MODEL_VECTORS and len(find_files(vectors, base)) != 1:
         yield (

@@ -1,13 +1,14 @@
 """
 Text to tokens, for every tokenizer: pairs of paragraphs, or words, to the inputs of one model.
 
-A text that spells a special token is ordinary text: special tokens are told by their position.
+A text that spells a special token is ordinary text: special tokens are told by their position. Where a tokenizer
+reads it as the special token all the same, a word is spelled in characters and a pair is skipped.
 """
 
 import math
 from bisect import bisect_right
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, chain
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,8 @@ from headscope.corpora import SKIPPED
 from headscope.description import Description
 from headscope.encoding import ENCODED, Kind
 from headscope.errors import InputError
+from headscope.token_names import token_namer
+from headscope.word_tokens import NEIGHBOURS, WordTokens, places, special_ids
 
 AT_ONCE = 1000
 
@@ -44,7 +47,7 @@ def encode_pairs(
     encoded
         One row an example, columns as `ENCODED`; example numbers are those of `pairs`.
     skipped
-        The examples of which a paragraph yields no token.
+        The examples of which a paragraph yields no token, or one that the tokenizer keeps for a special token.
 
     Raises
     ------
@@ -57,17 +60,15 @@ def encode_pairs(
             f"max_tokens: expected room for two tokens beside the special ones, found {max_tokens}; raise it"
         )
     kept, skipped = [], []
-    kinds = kind_teller(tokenizer)
+    kinds, names, special = kind_teller(tokenizer), token_namer(tokenizer), special_ids(tokenizer)
     for part in pairs.iter_slices(AT_ONCE):
-        lengths = _token_counts(tokenizer, part["first"]), _token_counts(tokenizer, part["second"])
-        empty = (lengths[0] == 0) | (lengths[1] == 0)
-        skipped += [
-            (row["example"], row["where"], "a paragraph of the pair yields no token")
-            for row in part.filter(empty).iter_rows(named=True)
-        ]
-        truncated = (lengths[0] + lengths[1])[~empty] > room
+        sides = [_read_alone(tokenizer, part[side], special) for side in ("first", "second")]
+        reasons = [first or second for first, second in zip(*(faults for _, faults in sides), strict=True)]
+        skipped += [row for row in zip(part["example"], part["where"], reasons, strict=True) if row[-1]]
+        fine = np.array([reason is None for reason in reasons])
+        truncated = sum(lengths for lengths, _ in sides)[fine] > room
         if len(truncated):
-            kept.append(_encode_part(part.filter(~empty), truncated, tokenizer, kinds, max_tokens, segments))
+            kept.append(_encode_part(part.filter(fine), truncated, tokenizer, kinds, names, max_tokens, segments))
     if not kept:
         raise InputError(
             f"{pairs['where'].first()}: expected pairs of paragraphs with a token each, found none among "
@@ -92,12 +93,22 @@ def within_limit(max_tokens: int, described: Description):
         )
 
 
-def _token_counts(tokenizer, texts: pl.Series) -> np.ndarray:
-    sides = tokenizer(texts.to_list(), add_special_tokens=False, split_special_tokens=True, verbose=False)
-    return np.array([len(ids) for ids in sides["input_ids"]])
+def _read_alone(tokenizer, texts: pl.Series, special: frozenset[int]) -> tuple[np.ndarray, list[str | None]]:
+    """How many tokens each text has by itself, and what is wrong with it, if anything is."""
+    sides = tokenizer(texts.to_list(), add_special_tokens=False, split_special_tokens=True, verbose=False)["input_ids"]
+    return np.array([len(ids) for ids in sides]), [_fault(tokenizer, ids, special) for ids in sides]
 
 
-def _encode_part(part, truncated, tokenizer, kinds, max_tokens, segments):
+def _fault(tokenizer, ids, special):
+    if not ids:
+        return "a paragraph of the pair yields no token"
+    if special.isdisjoint(ids):
+        return None
+    token = tokenizer.convert_ids_to_tokens(next(token for token in ids if token in special))
+    return f"a paragraph of the pair spells {token!r}, which this tokenizer takes for its special token"
+
+
+def _encode_part(part, truncated, tokenizer, kinds, names, max_tokens, segments):
     inputs = tokenizer(
         part["first"].to_list(),
         part["second"].to_list(),
@@ -116,7 +127,7 @@ def _encode_part(part, truncated, tokenizer, kinds, max_tokens, segments):
             "ids": inputs["input_ids"],
             "segments": types if segments == "pair" else [[0] * len(row) for row in types],
             "words": [None] * part.height,
-            "tokens": [tokenizer.convert_ids_to_tokens(ids) for ids in inputs["input_ids"]],
+            "tokens": list(map(names, inputs["input_ids"])),
             "kinds": list(map(kinds, inputs["input_ids"], inputs["special_tokens_mask"])),
         },
         ENCODED,
@@ -130,8 +141,10 @@ def encode_words(
     Encode texts that are split into words, each word by itself, so that no token lies in two words.
 
     A word is preceded by a blank where the text has one, which byte-level and Unigram tokenizers spell into its
-    first token. Special tokens are those that the tokenizer puts around a single text. Source: Clark et al. 2019,
-    section 4.1.
+    first token, and by none elsewhere, so that the ids are those of the running text wherever the tokenizer parts it
+    at the words. WordPiece starts each word anew, as in the paper, also one that is written together with the last.
+    A word that spells a special token is ordinary text. Special tokens are those that the tokenizer puts around a
+    single text. Source: Clark et al. 2019, section 4.1.
 
     Parameters
     ----------
@@ -147,7 +160,7 @@ def encode_words(
     encoded
         One row an example, columns as `ENCODED`; `tokens` are the words and special tokens.
     skipped
-        Texts with a word that yields no token, or with too many tokens.
+        Texts with a word that yields no token or only a special one, or with too many tokens.
 
     Raises
     ------
@@ -156,20 +169,23 @@ def encode_words(
     """
     before, after = special_tokens_around(tokenizer)
     room = math.inf if max_tokens is None else max_tokens - len(before) - len(after)
-    kinds = kind_teller(tokenizer)
+    kinds, tokens_of = kind_teller(tokenizer), WordTokens(tokenizer)
     kept, skipped = [], []
     for part in texts.iter_slices(AT_ONCE):
-        tokenized = iter(_tokenize_words(tokenizer, part))
+        rows = part.select("words", "space_after").iter_rows()
+        placed = chain.from_iterable(zip(words, places(spaces), strict=True) for words, spaces in rows)
+        tokenized = iter(tokens_of.of(placed))
         for row in part.iter_rows(named=True):
             pieces = [next(tokenized) for _ in row["words"]]
-            ends = list(accumulate(map(len, pieces)))
+            ends = list(accumulate(len(ids or ()) for ids in pieces))
             fitting = bisect_right(ends, room)
             is_long = fitting < len(pieces)
             if is_long and cut:
                 pieces = pieces[:fitting]
-            empty = next((word for word, ids in zip(row["words"], pieces, strict=False) if not ids), None)
-            if empty is not None:
-                skipped.append((row["example"], row["where"], f"the word {empty!r} yields no token"))
+            unread = next((pair for pair in zip(row["words"], pieces, strict=False) if not pair[1]), None)
+            if unread:
+                found = "no token" if unread[1] is not None else "a special token of this model"
+                skipped.append((row["example"], row["where"], f"the word {unread[0]!r} yields {found}"))
             elif not pieces or (is_long and not cut):
                 count = len(before) + ends[-1] + len(after)
                 skipped.append((row["example"], row["where"], f"{count} tokens, more than the limit of {max_tokens}"))
@@ -185,31 +201,24 @@ def encode_words(
 
 
 def special_tokens_around(tokenizer) -> tuple[list[int], list[int]]:
-    """Return the ids of the special tokens before and after a single text."""
-    inputs = tokenizer("a", split_special_tokens=True, return_special_tokens_mask=True)
-    ids, special = inputs["input_ids"], inputs["special_tokens_mask"]
-    first = special.index(0)
-    last = len(special) - special[::-1].index(0)
-    return ids[:first], ids[last:]
+    """
+    Return the ids of the special tokens before and after a single text.
 
-
-def _tokenize_words(tokenizer, texts) -> list[list[int]]:
-    """The ids of every word of these texts, with the blank before it where there is one; each word once."""
-    texts = [
-        f" {word}" if blank else word
-        for words, spaces in texts.select("words", "space_after").iter_rows()
-        for word, blank in zip(words, [False, *spaces], strict=False)
-    ]
-    different = list(dict.fromkeys(texts))
-    ids = tokenizer(
-        different,
-        add_special_tokens=False,
-        split_special_tokens=True,
-        return_attention_mask=False,
-        return_token_type_ids=False,
-    )["input_ids"]
-    ids_of = dict(zip(different, ids, strict=True))
-    return [ids_of[text] for text in texts]
+    Raises
+    ------
+    InputError
+        If the tokenizer yields no token for any text that is tried.
+    """
+    for text in NEIGHBOURS:
+        inputs = tokenizer(text, split_special_tokens=True, return_special_tokens_mask=True)
+        ids, special = inputs["input_ids"], inputs["special_tokens_mask"]
+        if 0 in special:
+            first = special.index(0)
+            last = len(special) - special[::-1].index(0)
+            return ids[:first], ids[last:]
+    raise InputError(
+        f"{type(tokenizer).__name__}: expected a token for one of {NEIGHBOURS}, found none; is this a tokenizer?"
+    )
 
 
 def _encode_words_of(row, is_cut, pieces, before, after, tokenizer, kinds):
@@ -237,7 +246,12 @@ def _encode_words_of(row, is_cut, pieces, before, after, tokenizer, kinds):
 
 
 def kind_teller(tokenizer):
-    """Return a function from the ids of an encoding and its special-tokens mask to the kind of each token."""
+    """
+    Return a function from the ids of an encoding and its special-tokens mask to the kind of each token.
+
+    "." and "," are those of the paper, as the tokenizer has them: a full-width comma counts where it is made one, the
+    stops of other scripts are text.
+    """
     cls = tokenizer.cls_token_id if tokenizer.cls_token_id is not None else tokenizer.bos_token_id
     sep = tokenizer.sep_token_id if tokenizer.sep_token_id is not None else tokenizer.eos_token_id
 

@@ -69,6 +69,7 @@ rule read_treebank:
         name=lambda wildcards: treebank_file(wildcards) if parsed(wildcards.corpus) else corpus_name(wildcards),
         format=lambda wildcards: "conllu" if parsed(wildcards.corpus) else CORPORA[wildcards.corpus]["format"],
         most_bad=of_corpus("max_bad_trees"),
+        language=of_corpus("language"),
         code=code_of("read_treebank"),
     script:
         "../../scripts/read_treebank.py"

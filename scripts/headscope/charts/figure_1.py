@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from headscope.charts.lines import FAINTEST, TOOLTIP, height, lines, with_ends, words
+from headscope.charts.texts import drawable, in_its_direction
 from headscope.charts.theme import BLUE, titled
 
 LINE_WIDTH, LABEL_WIDTH, CELL = 150, 64, 8
@@ -57,8 +58,9 @@ def _lines(cells: pl.DataFrame, title: str) -> alt.LayerChart:
 def _heat_map(cells: pl.DataFrame) -> alt.Chart:
     rows = cells["query_row"].max() + 1
     order = cells.unique("query", maintain_order=True)
-    names = dict(order.select("query_row", "query_token").iter_rows())
-    labels = "{" + ",".join(f"{row}:{json.dumps(name)}" for row, name in names.items()) + "}[datum.value]"
+    names = order.select("query_row", "query_token").iter_rows()
+    quoted = (f"{row}:{json.dumps(drawable(in_its_direction(token)))}" for row, token in names)
+    labels = "{" + ",".join(quoted) + "}[datum.value]"
     axis = alt.Axis(
         title=None,
         labelExpr=labels,

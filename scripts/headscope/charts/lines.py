@@ -2,6 +2,9 @@
 
 import altair as alt
 import polars as pl
+import polars.selectors as cs
+
+from headscope.charts.texts import in_its_direction
 
 ROW_HEIGHT = 15
 FAINTEST = 0.01
@@ -77,7 +80,8 @@ def words(table: pl.DataFrame, side: str, last_row: int, limit: int, margin: flo
     """
     x, y = _axes(last_row, margin)
     away = {"left": {"align": "right", "dx": -4}, "right": {"align": "left", "dx": 4}}[side]
-    text = alt.Chart(table).mark_text(**{"fontSize": 10, "limit": limit} | away | mark)
+    directed = (cs.by_name("query_token") & cs.string()).map_elements(in_its_direction, return_dtype=pl.String)
+    text = alt.Chart(table.with_columns(directed)).mark_text(**{"fontSize": 10, "limit": limit} | away | mark)
     return text.encode(x(side), y("query_row"), text="query_token:N")
 
 

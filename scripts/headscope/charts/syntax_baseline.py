@@ -4,7 +4,7 @@ import altair as alt
 import polars as pl
 
 from headscope.charts.theme import SKY, VERMILLION, notice, titled
-from headscope.syntax.names import DIRECTION_NAMES, common_relations, left_out_sentence, scheme_name, signed
+from headscope.syntax.names import DIRECTION_NAMES, common_relations, left_out_sentence, scheme_in, scheme_name, signed
 
 ROW_HEIGHT, WIDTH = 24, 560
 BEST, HELD_OUT, OFFSET = "best head, with its 95 % interval", "held out", "best fixed offset"
@@ -27,7 +27,7 @@ def syntax_baseline(table1: pl.DataFrame, model: str, corpus: str, scheme: str, 
     return titled(
         _bars(shown) if len(shown) else notice("There is no relation to show."),
         "Is the best head better than a fixed offset?",
-        f"{model} on {corpus}, {scheme_name(scheme)}",
+        f"{model} on {corpus}, {scheme_name(scheme_in(table1, scheme))}",
         "Held out: the head is chosen on one half of the sentences and scored on the other.",
         "Best fixed offset: the word so many places to the right (+) or left (−) is taken for the head.",
         *filter(None, [left_out_sentence(left_out, rare)]),

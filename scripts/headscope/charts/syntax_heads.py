@@ -5,7 +5,7 @@ import polars as pl
 
 from headscope.charts.heat_maps import heat_map
 from headscope.charts.theme import notice, titled
-from headscope.syntax.names import ALL, DIRECTION_NAMES, PUNCTUATION, common_relations, scheme_name
+from headscope.syntax.names import ALL, DIRECTION_NAMES, PUNCTUATION, common_relations, scheme_in, scheme_name
 
 PANELS_IN_A_ROW = 3
 
@@ -25,6 +25,7 @@ def syntax_heads(
     relations
         How many relations to show, the most frequent first; punctuation is none.
     """
+    scheme = scheme_in(table1, scheme)
     shown = common_relations(table1, scheme, 0)[0].filter(~pl.col("relation").is_in([ALL, PUNCTUATION])).head(relations)
     panels = [
         heat_map(

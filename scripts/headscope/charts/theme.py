@@ -10,6 +10,7 @@ import polars as pl
 import vl_convert
 
 from headscope.charts.javascript import bundle
+from headscope.charts.texts import drawable
 from headscope.files import replacing
 
 # Okabe and Ito's palette, which people with any colour vision can tell apart.
@@ -165,7 +166,7 @@ def save(chart, html, svg, png, library=None):
     """
     script = Path(library).read_text("utf-8") if library else bundle()
     with alt.data_transformers.enable("default", max_rows=None):  # a large model has more than Altair's 5,000 heads
-        spec = json.dumps(chart.to_dict())
+        spec = json.dumps(drawable(chart.to_dict()))
     drawing = vl_convert.vegalite_to_svg(spec)
     files = {
         html: page(chart.title.text, spec, script).encode(),

@@ -7,6 +7,7 @@ from headscope.corpora.conllu import BadSentence, Block, Sentence, blocks, read_
 from headscope.corpora.schemes import to_stanford
 from headscope.errors import InputError
 from headscope.files import numbered_lines
+from headscope.languages import has_stanford
 
 TREES = pl.Schema(
     {
@@ -23,10 +24,13 @@ TREES = pl.Schema(
         "stanford_relations": pl.List(pl.String),
     }
 )
+"""The Stanford columns are null where the language is not English."""
 SENTENCES_AT_ONCE = 2000
 
 
-def read_trees(path, format="conllu", shown_as=None, most_bad: float = 0.05) -> tuple[pl.DataFrame, pl.DataFrame]:
+def read_trees(
+    path, format="conllu", shown_as=None, most_bad: float = 0.05, language: str = "en"
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """
     Read a treebank.
 
@@ -41,6 +45,8 @@ def read_trees(path, format="conllu", shown_as=None, most_bad: float = 0.05) -> 
         The name of the file in `where` and in messages; the path itself if not given.
     most_bad
         The largest share of sentences that may be no trees.
+    language
+        The code of the language; only English has the paper's labels.
 
     Returns
     -------
@@ -64,13 +70,18 @@ def read_trees(path, format="conllu", shown_as=None, most_bad: float = 0.05) -> 
         except BadSentence as bad:
             skipped.append((example, f"{shown_as}:{bad.line}", f"not a tree: {bad}"))
             continue
-        rows.append(_row(example, document, shown_as, block, sentence))
+        rows.append(_row(example, document, shown_as, block, sentence, has_stanford(language)))
         if len(rows) == SENTENCES_AT_ONCE:
             parts.append(pl.DataFrame(rows, TREES, orient="row"))
             rows = []
     parts.append(pl.DataFrame(rows, TREES, orient="row"))
     _refuse_too_many_bad(shown_as, example, skipped, most_bad)
     return pl.concat(parts), pl.DataFrame(skipped, SKIPPED, orient="row")
+
+
+def has_scheme(trees: pl.DataFrame, scheme: str) -> bool:
+    """Return whether the trees, as `read_trees` returns them, are there in a scheme."""
+    return not trees[f"{scheme}_heads"].null_count()
 
 
 def _read_word_head_label(block: Block) -> Sentence:
@@ -87,8 +98,9 @@ def _read_word_head_label(block: Block) -> Sentence:
 _READ = {"conllu": read_sentence, "conllx": read_sentence, "word-head-label": _read_word_head_label}
 
 
-def _row(example, document, shown_as, block: Block, sentence: Sentence) -> tuple:
-    stanford_heads, stanford_relations = to_stanford(sentence.heads, sentence.relations, sentence.upos, sentence.xpos)
+def _row(example, document, shown_as, block: Block, sentence: Sentence, in_english: bool) -> tuple:
+    tree = (sentence.heads, sentence.relations, sentence.upos, sentence.xpos)
+    stanford_heads, stanford_relations = to_stanford(*tree) if in_english else (None, None)
     return (
         example,
         f"{shown_as}:{sentence.line}",

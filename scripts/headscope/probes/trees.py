@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from headscope.corpora.trees import has_scheme
+from headscope.errors import InputError
 from headscope.syntax.names import PUNCTUATION
 
 
@@ -32,7 +34,17 @@ class Trees(NamedTuple):
         Returns
         -------
         Heads from 1, 0 for the root; what counts is every word but punctuation, the root among them.
+
+        Raises
+        ------
+        InputError
+            If the trees do not have the scheme.
         """
+        if not has_scheme(table, scheme):
+            raise InputError(
+                f"{table['where'].first()}: expected trees in the scheme {scheme}, found a language that does not have "
+                "it; set probes.scheme: ud"
+            )
         heads = table[f"{scheme}_heads"].explode(empty_as_null=False).to_numpy().astype(np.int64)
         punctuation = table[f"{scheme}_relations"].explode(empty_as_null=False) == PUNCTUATION
         starts = np.concatenate([[0], np.cumsum(table["words"].list.len().to_numpy().astype(np.int64))])

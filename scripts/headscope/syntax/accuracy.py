@@ -14,7 +14,7 @@ from headscope.description import Description
 from headscope.encoding import Encoded
 from headscope.hits import HEAD_COLUMNS, Hits, counts_by_example, held_out_accuracy, read_hits, rows_of_heads
 from headscope.statistics import bootstrap_intervals
-from headscope.syntax.names import ALL, DIRECTIONS, PUNCTUATION, offsets_in_order
+from headscope.syntax.names import ALL, DIRECTIONS, PUNCTUATION, SCHEMES, offsets_in_order
 
 HEADS = pl.Schema({"scheme": pl.String, "relation": pl.String} | HEAD_COLUMNS)
 TABLE1 = pl.Schema(
@@ -56,6 +56,12 @@ class Scored(NamedTuple):
             for relation, which in chosen.items()
             if which.any()
         }
+
+
+def schemes_in(paths: Iterable) -> list[str]:
+    """Return the schemes that the shards were scored in: both of English trees, `ud` alone of others."""
+    found = pl.concat(pl.scan_parquet(path).select(pl.col("scheme").unique()) for path in paths).collect()["scheme"]
+    return [scheme for scheme in SCHEMES if scheme in found]
 
 
 def read_scored(paths: Iterable, scheme: str, described: Description, encoded: Encoded) -> Scored:

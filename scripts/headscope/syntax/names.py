@@ -16,6 +16,11 @@ def scheme_name(scheme: str) -> str:
     return SCHEME_NAMES.get(scheme, scheme)
 
 
+def scheme_in(table1: pl.DataFrame, scheme: str) -> str:
+    """Return the scheme in which `syntax/table1` is shown: the one asked for, or `ud` if it has none of it."""
+    return scheme if scheme in table1["scheme"] else SCHEMES[0]
+
+
 def signed(offset: int) -> str:
     """Return a number with its sign, a true minus where it is below 0."""
     return f"{offset:+d}".replace("-", "−")
@@ -38,7 +43,7 @@ def common_relations(table1: pl.DataFrame, scheme: str, rare: int) -> tuple[pl.D
     rare
         A relation with fewer dependents is left out; `all`, which is no relation, never is.
     """
-    rows = table1.filter(scheme=scheme)
+    rows = table1.filter(scheme=scheme_in(table1, scheme))
     is_all = pl.col("relation") == ALL
     kept = rows.filter(is_all | (pl.col("total") >= rare))
     return kept.sort(~is_all, -pl.col("total").cast(pl.Int64), "relation"), len(rows) - len(kept)
@@ -56,6 +61,7 @@ def relations_to_show(table1: pl.DataFrame, scheme: str, named: list[str], rare:
     InputError
         If a relation that is named does not occur.
     """
+    scheme = scheme_in(table1, scheme)
     rows = table1.filter((pl.col("scheme") == scheme) & (pl.col("relation") != ALL))
     unknown = [relation for relation in named if relation not in rows["relation"]]
     if unknown:

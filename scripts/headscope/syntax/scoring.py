@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from headscope.corpora.trees import has_scheme
 from headscope.encoding import Encoded, word_rows
 from headscope.errors import InputError
 from headscope.store import Maps
@@ -126,7 +127,7 @@ def count_syntax(maps: Iterable[Maps], encoded: Encoded, trees: pl.DataFrame) ->
 
     Returns
     -------
-    One row per (scheme, example, word), sorted, columns as `HITS`.
+    One row per (scheme, example, word), sorted, columns as `HITS`; of a scheme that the trees do not have, none.
 
     Raises
     ------
@@ -137,7 +138,7 @@ def count_syntax(maps: Iterable[Maps], encoded: Encoded, trees: pl.DataFrame) ->
     lengths = trees["words"].list.len().to_numpy().astype(np.int64)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     kinds_of = dict(encoded.table.select("example", "kinds").iter_rows())
-    gold = {scheme: Gold.of(trees, scheme) for scheme in SCHEMES}
+    gold = {scheme: Gold.of(trees, scheme) for scheme in SCHEMES if has_scheme(trees, scheme)}
     packed, seen = {}, np.zeros(starts[-1], dtype=bool)
     for examples, weights in _in_blocks(maps):
         inside = _words_of(examples, weights, kinds_of, lengths, row_of)
@@ -154,7 +155,7 @@ def count_syntax(maps: Iterable[Maps], encoded: Encoded, trees: pl.DataFrame) ->
         return HITS.to_frame()
     example = np.repeat(trees["example"].to_numpy(), lengths)
     word = np.arange(len(seen)) - np.repeat(starts[:-1], lengths) + 1
-    return pl.concat(_hits_table(scheme, example, word, gold[scheme], packed[scheme], seen) for scheme in SCHEMES)
+    return pl.concat(_hits_table(scheme, example, word, gold[scheme], packed[scheme], seen) for scheme in gold)
 
 
 def _in_blocks(maps: Iterable[Maps]) -> Iterator[Maps]:
