@@ -36,8 +36,8 @@ NO_MLM = "transformers knows no masked language model of {} alone, without a dec
 NO_NORMS = (
     "norms: expected a model whose value and output projections we know (Albert, BartEncoder, Bert, Camembert, "
     "Data2VecText, DebertaV2, DistilBert, Electra, Ernie, EuroBert, Flaubert, Llama, MegatronBert, Mistral, "
-    "MobileBert, ModernBert, MPNet, NomicBert, Qwen2, Qwen3, RemBert, Roberta, RobertaPreLayerNorm, RoFormer, T5Stack, XLM, "
-    "XLMRoberta, XLMRobertaXL), found {}; its norms are left out"
+    "MobileBert, ModernBert, MPNet, NomicBert, Qwen2, Qwen3, RemBert, Roberta, RobertaPreLayerNorm, RoFormer, "
+    "T5Stack, XLM, XLMRoberta, XLMRobertaXL), found {}; its norms are left out"
 )
 SIZED = SIZES | {"max_position_embeddings": LIMIT}
 AFTER_PADDING = SIZES | {
@@ -54,7 +54,8 @@ class Architecture(NamedTuple):
     `config` makes the config of a vocabulary's size, `tokenizer` the tokenizer; `in_python` makes one that is written
     in Python, where transformers still has such a one, in a folder of its own. `network` is the class that is run;
     `pair` what a pair becomes, A and B its sides; `segments` whether the model tells those apart; `views` what each
-    layer sees; `wider` scales the random weights; `gradients` and `norms` are None where they are computed, else the sentence that says why not.
+    layer sees; `wider` scales the random weights; `gradients` and `norms` are None where they are computed, else the
+    sentence that says why not.
     """
 
     family: str
@@ -252,7 +253,7 @@ ARCHITECTURES = (
         "<s> A <s> B",
         views=(CAUSAL,) * 3,
         gradients=IS_CAUSAL.format("LlamaModel"),
-        note="Two heads share their keys and values.",
+        note="Heads that share keys and values are heads of their own.",
     ),
     Architecture(
         "Mistral",

@@ -10,6 +10,7 @@ import torch
 import transformers
 from architectures import ARCHITECTURES, FULL, LIMIT, REFUSED
 from checkpoints import DEMO_TEXT, REPOSITORY, save_checkpoint, wordpiece
+from models_page import models_page
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from headscope.attention import attention_maps, extract_shard
@@ -462,3 +463,8 @@ def test_xlnet_is_given_the_segments_that_it_was_trained_with(runs):
     assert segments[0, -1] == 2, "its cls is a segment of its own"
     told, untold = (xlnet.model.forward(ids, part)[0] for part in (segments, None))
     assert (told[1] - untold[1]).abs().max() > 1e-3
+
+
+def test_the_page_of_models_says_what_is_found_here():
+    """Written by `make docs`."""
+    assert (REPOSITORY / "docs" / "models.md").read_text("utf-8") == models_page()

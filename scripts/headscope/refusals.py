@@ -32,7 +32,6 @@ HYBRID = (
     "only some of its layers have attention, the others are state-space, convolution or linear-attention layers "
     "without weights, so its layers and heads have no common table"
 )
-SELECTED = "an indexer selects the keys that each token may see, so no uniform attention and no offset has a meaning"
 BLOCK_SPARSE = (
     "its attention is block sparse with blocks drawn at random, so what transformers returns leaves weights out; "
     'a checkpoint with "attention_type": "original_full" in its config.json is taken'
@@ -61,11 +60,9 @@ REASONS = {
     "perceiver": LATENT,
     "squeezebert": SCORES,
     "gpt_oss": SINKS,
-    "mimo_v2_flash": SINKS,
     "diffllama": DIFFERENCES,
     "bailing_hybrid": HYBRID,
     "bamba": HYBRID,
-    "falcon_h1": HYBRID,
     "granitemoehybrid": HYBRID,
     "jamba": HYBRID,
     "kimi_linear": HYBRID,
@@ -83,8 +80,6 @@ REASONS = {
     "recurrent_gemma": HYBRID,
     "zamba": HYBRID,
     "zamba2": HYBRID,
-    "deepseek_v32": SELECTED,
-    "glm_moe_dsa": SELECTED,
 }
 """By the `model_type` of config.json."""
 BLOCK_SPARSE_TYPES = ("big_bird", "bigbird_pegasus")
