@@ -2,7 +2,7 @@
 # make test   set up, then run all tests
 # make lint   ruff, snakefmt and snakemake --lint
 # make bench  measure; writes the README's table of speed and memory
-# make docs   write config/README.md from the schema
+# make docs   write config/README.md from the schema, docs/models.md from the tests
 # make lock   pin what pyproject.toml asks for in requirements.lock
 
 PYTHON ?= python3
@@ -29,6 +29,7 @@ bench: $(BIN)/ready
 
 docs: $(BIN)/ready
 	PYTHONPATH=scripts python -m headscope.config > config/README.md
+	PYTHONPATH=scripts:tests python -m models_page > docs/models.md
 
 lock: $(BIN)/ready
 	pip-compile --quiet --upgrade --extra workflow --extra develop --strip-extras --no-annotate --no-header \

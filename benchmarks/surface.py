@@ -35,7 +35,7 @@ def as_defined(shard, kinds_of):
             kinds = kinds_of[example]
             counted = [(weights * mask).sum((-2, -1)) for mask in masks_of(kinds)]
             entropy = -(weights * np.log(np.where(weights > 0, weights, 1))).sum(-1)
-            counted += [entropy.sum(-1), entropy[..., kinds == Kind.CLS].sum(-1)]
+            counted += [entropy.sum(-1), entropy[..., kinds == Kind.CLS].sum(-1), weights[..., 0].sum(-1)]
             sums[example] = np.stack(counted, -1)
     return np.stack([sums[example] for example in sorted(sums)])
 

@@ -13,7 +13,8 @@ from headscope.syntax.table1 import render_table1
 def main(description, table1, html, markdown, corpus, rare):
     """Write the page and the Markdown."""
     described, table = Description.read(description), pl.read_parquet(table1)
-    write_both(html, markdown, partial(render_table1, table, described.title, corpus, described.origin, rare))
+    of_run = (described.title, corpus, described.origin, rare)
+    write_both(html, markdown, partial(render_table1, table, *of_run, causal=described.causal))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ from headscope.pages import write_both
 def main(description, table2, html, markdown, corpus):
     """Write the page and the Markdown."""
     described, table = Description.read(description), pl.read_parquet(table2)
-    write_both(html, markdown, partial(render_table2, table, described.title, corpus, described.origin))
+    of_run = (described.title, corpus, described.origin)
+    write_both(html, markdown, partial(render_table2, table, *of_run, causal=described.causal))
 
 
 if __name__ == "__main__":

@@ -85,7 +85,9 @@ def byte_level(**special) -> transformers.PreTrainedTokenizerFast:
     )
 
 
-def save_checkpoint(folder: Path, config, tokenizer, seed: int = 0, auto=transformers.AutoModel) -> Path:
+def save_checkpoint(
+    folder: Path, config, tokenizer, seed: int = 0, auto=transformers.AutoModel, wider: float = 12
+) -> Path:
     """A checkpoint of random weights of this config, the same on every processor."""
     with RandomWeights(seed):
         network = auto.from_config(config)
@@ -93,7 +95,7 @@ def save_checkpoint(folder: Path, config, tokenizer, seed: int = 0, auto=transfo
     with torch.no_grad():
         for weights in network.parameters():
             if weights.ndim > 1:
-                weights.mul_(12)
+                weights.mul_(wider)
     network.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

@@ -18,7 +18,7 @@ from headscope.maps import named_heads, shown_cells
 
 MEASURES = (
     *("to_self", "to_previous", "to_next", "to_cls", "to_sep", "to_punctuation"),
-    *("sep_to_sep", "other_to_sep", "entropy", "entropy_from_cls"),
+    *("sep_to_sep", "other_to_sep", "entropy", "entropy_from_cls", "to_first"),
 )
 
 
@@ -40,7 +40,7 @@ def heads():
     for measure in MEASURES:
         columns[measure] = generator.random(6)
         columns[f"{measure}_se"] = generator.random(6) / 100
-    return pl.DataFrame(columns)
+    return pl.DataFrame(columns).with_columns(to_first="to_cls", to_first_se="to_cls_se")
 
 
 @pytest.fixture
@@ -78,6 +78,22 @@ def test_a_figure_leaves_out_what_the_model_does_not_have(heads, uniform):
     without = heads.with_columns(to_cls=none, to_sep=none, sep_to_sep=none, other_to_sep=none, entropy_from_cls=none)
     assert len(figure_2(without, uniform, describe({}), "c").hconcat) == 2
     assert len(figure_4(without, uniform.with_columns(entropy_from_cls=none), describe({}), "c").hconcat) == 1
+
+
+def test_the_first_token_is_drawn_where_it_is_not_the_cls(heads, uniform):
+    without = heads.with_columns(to_cls=pl.lit(None, pl.Float64))
+    cls_at_the_end = heads.with_columns(to_first=pl.col("to_first") / 2)
+    for table, expected in ((heads, {"[CLS]"}), (without, {"first token"}), (cls_at_the_end, {"first token", "[CLS]"})):
+        labels = {row["measure"] for row in drawn(figure_2(table, uniform, BERT, "c")) if "measure" in row}
+        assert labels & {"first token", "[CLS]"} == expected
+
+
+def test_figure_2_of_causal_layers_says_that_none_sees_the_next(heads, uniform):
+    causal = heads.with_columns(to_next=pl.lit(None, pl.Float64))
+    chart = figure_2(causal, uniform, BERT, "c")
+    assert chart.title.subtitle[-1].endswith("In causal layers no token sees the next.")
+    assert "next token" not in {row["measure"] for row in drawn(chart) if "measure" in row}
+    assert "causal" not in figure_2(heads, uniform, BERT, "c").title.subtitle[-1]
 
 
 def test_figure_4_has_the_uniform_line_and_room_for_it(heads, uniform):
@@ -179,7 +195,7 @@ def test_colours_are_for_every_eye():
 
     for panel in (
         ("to_self", "to_previous", "to_next"),
-        ("to_cls", "to_sep", "to_punctuation"),
+        ("to_cls", "to_first", "to_sep", "to_punctuation"),
         ("sep_to_sep", "other_to_sep"),
     ):
         assert len({COLOURS[measure] for measure in panel}) == len(panel)

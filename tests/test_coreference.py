@@ -131,12 +131,26 @@ def test_the_candidate_with_most_attention_is_picked_in_either_direction():
     weights[0, 0, [0, 2, 9], he := him] = 0.1, 0.6, 0.2  # Bob looks at him
     weights[0, 0, his, [3, 6]] = 0.9, 0.1  # his looks at the full stop most
     picked = predicted_words(weights, Task.of(mentions_of(WORDS, STORY), size))
-    assert (picked["mentions"][0, 0] + 1).tolist() == [3, 1, 7]
-    assert (picked["all_mentions"][0, 0] + 1).tolist() == [10, 1, 7]
-    assert (picked["words"][0, 0] + 1).tolist() == [10, 1, 4]
-    assert (picked["mentions"][1, 0] + 1).tolist() == [1, 3, 1]
-    assert (picked["words"][1, 0] + 1).tolist() == [1, 3, 1]
+    # He (7) looks at nobody, nobody looks at she (5) and his (9): they pick themselves.
+    assert (picked["mentions"][0, 0] + 1).tolist() == [3, 7, 7]
+    assert (picked["all_mentions"][0, 0] + 1).tolist() == [10, 7, 7]
+    assert (picked["words"][0, 0] + 1).tolist() == [10, 7, 4]
+    assert (picked["mentions"][1, 0] + 1).tolist() == [5, 3, 9]
+    assert (picked["words"][1, 0] + 1).tolist() == [5, 3, 9]
     assert he == him
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_no_earlier_word_of_a_causal_head_attends_to_an_anaphor(dtype):
+    task = Task.of(mentions_of(WORDS, STORY), len(WORDS))
+    weights = np.tril(np.random.default_rng(0).random((2, 3, len(WORDS), len(WORDS)))).astype(dtype)
+    picked = predicted_words(weights, task)
+    number = np.arange(len(task.queries))
+    assert (picked["mentions"][1] == task.queries).all()
+    assert not task.right["mentions"][number, picked["mentions"][1]].any()
+    for name in ("words", "all_mentions"):
+        assert (picked[name][1] >= task.queries).all(), "only later words attend to it"
+        assert (picked[name][0] < task.queries).all(), "and it attends to earlier ones"
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])

@@ -257,6 +257,12 @@ def test_table_2_says_what_it_counts(table2):
             assert said in text
 
 
+def test_the_table_of_a_causal_model_says_what_its_heads_cannot_find(table2):
+    said, unsaid = (render_table2(table2, "m", "c", "x", as_html=False, causal=causal) for causal in (True, False))
+    assert "an earlier mention never attends to the anaphor" in said
+    assert "causal" not in unsaid
+
+
 def test_hostile_names_stay_text_in_table_2(table2):
     page = render_table2(table2, "<i>m</i>", "a|b & c", "x", as_html=True)
     assert "<i>" not in page

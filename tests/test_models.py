@@ -148,11 +148,9 @@ def test_an_implementation_without_maps_is_named(bert_folder):
         describe(model, "bert", "tiny", None)
 
 
-def test_an_architecture_without_attention_is_refused(tmp_path):
-    config = transformers.MambaConfig(vocab_size=700, hidden_size=32, num_hidden_layers=2)
-    model = load(save_checkpoint(tmp_path, config, wordpiece()), "mamba", attention="eager")
-    with pytest.raises(InputError, match=r"MambaModel returned no attention maps"):
-        describe(model, "mamba", "tiny", None)
+def test_a_model_that_returns_no_maps_is_not_told_to_do_what_it_does(bert):
+    with pytest.raises(InputError, match=r"BertModel returned no attention maps: it has no attention weights, or does"):
+        check_maps(None, (1, 6), bert.network)
 
 
 def test_maps_that_are_not_square_are_named(bert):

@@ -26,13 +26,20 @@ BERT = {
     **{"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": HEADS, "intermediate_size": 48},
     **{"vocab_size": 50, "max_position_embeddings": 64, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2},
 }
+GROUPED = {"num_key_value_heads": 2}  # two heads share their values
 XLM = {"emb_dim": 32, "n_layers": 3, "n_heads": HEADS, "vocab_size": 50}
 OTHER_SIZES = {
     "DistilBertModel": {"dim": 32, "n_layers": 3, "n_heads": HEADS, "hidden_dim": 48, "vocab_size": 50},
     "FlaubertModel": XLM,
     "XLMModel": XLM,
     "AlbertModel": BERT | {"embedding_size": 16},
-    "EuroBertModel": BERT | {"num_key_value_heads": 2, "mask_token_id": 3},  # two heads share their values
+    "EuroBertModel": BERT | GROUPED | {"mask_token_id": 3},
+    "LlamaModel": BERT | GROUPED,
+    "MistralModel": BERT | GROUPED,
+    "Qwen2Model": BERT | GROUPED,
+    "Qwen3Model": BERT | GROUPED | {"head_dim": 12},  # heads wider than their share of the width
+    "BartEncoder": {"d_model": 32, "encoder_layers": 3, "encoder_attention_heads": HEADS, "vocab_size": 50},
+    "T5Stack": {"d_model": 32, "num_layers": 3, "num_heads": HEADS, "d_kv": 6, "d_ff": 48, "vocab_size": 50},
     "ModernBertModel": BERT | {"cls_token_id": 0, "sep_token_id": 2},
 }
 SMALL = {"AlbertModel of unlike groups": ("AlbertModel", OTHER_SIZES["AlbertModel"] | {"num_hidden_groups": 2})}
@@ -41,11 +48,13 @@ SMALL |= {name: (name, OTHER_SIZES.get(name, BERT)) for name in ARCHITECTURES}
 
 def network(architecture, options):
     """A network of random weights and, so that none goes unnoticed, random biases."""
-    config = getattr(transformers, architecture.removesuffix("Model") + "Config")(**options)
+    name = architecture.removesuffix("Model").removesuffix("Encoder").removesuffix("Stack")
+    config = getattr(transformers, f"{name}Config")(**options)
     with torch.no_grad(), RandomWeights(0):
         made = transformers.AutoModel.from_config(config, attn_implementation="eager")
         for weights in made.parameters():
             weights.mul_(6) if weights.ndim > 1 else weights.add_(0.2 * torch.randn(weights.shape))
+    made = made.get_encoder() if config.is_encoder_decoder else made
     assert type(made).__name__ == architecture
     return LoadedModel(made.eval(), types.SimpleNamespace(model_input_names=["input_ids"]), torch.device("cpu"))
 
@@ -87,7 +96,7 @@ def test_the_output_is_what_bert_adds_to_its_residual():
 
 
 def test_other_architectures_are_refused_by_name(gpt2):
-    sentence = "expected an encoder whose value and output projections we know .*Bert.*, found GPT2Model"
+    sentence = "expected a model whose value and output projections we know .*Bert.*, found GPT2Model"
     with pytest.raises(InputError, match=sentence), watching(gpt2, HEADS):
         pass
     assert why_not("BertModel") is None

@@ -64,6 +64,7 @@ def test_measures_of_one_small_map_by_hand():
         "other_to_sep": 0.25,
         "entropy": half + 0 + four + two,
         "entropy_from_cls": half,
+        "to_first": 0.5 + 0.0 + 0.25 + 0.0,
     }
     assert sums == pytest.approx(expected, abs=1e-6)
 
@@ -99,6 +100,7 @@ def as_defined(weights, kinds):
         sums["sep_to_sep" if kinds[query] == SEP else "other_to_sep"] += row[kinds == SEP].sum()
         sums["entropy"] += entropy
         sums["entropy_from_cls"] += entropy if kinds[query] == CLS else 0
+        sums["to_first"] += row[0]
     return [sums[name] for name in MEASURES]
 
 
@@ -189,6 +191,23 @@ def test_what_a_model_does_not_have_is_null_not_zero():
         assert heads[f"{name}_se"].null_count() == heads.height
     assert heads["to_self"].null_count() == 0
     assert uniform["entropy_from_cls"].null_count() == 2
+
+
+def test_no_token_of_a_causal_layer_sees_the_next_and_all_may_see_the_first():
+    """A layer of previous-token heads whose first token can only look at itself, and one that sees all."""
+    size = 5
+    looks_back = np.eye(size, k=-1)
+    looks_back[0, 0] = 1
+    weights = np.stack([np.stack([looks_back] * 3), np.full((3, size, size), 1 / size)])
+    views = [LayerView(causal=True, reach=None), LayerView(causal=False, reach=None)]
+    heads, _ = run({number: (weights, np.array([TEXT] * size, np.uint8)) for number in (1, 2)}, views=views)
+    causal, full = heads.filter(layer=1), heads.filter(layer=2)
+    for column in ("to_next", "to_next_se"):
+        assert causal[column].null_count() == 3
+        assert full[column].null_count() == 0
+    assert causal["to_previous"].to_list() == [1] * 3
+    assert causal["to_first"].to_list() == [2 / size] * 3, "from the first and the second token"
+    assert full["to_first"].to_list() == pytest.approx([1 / size] * 3)
 
 
 def test_one_example_has_no_standard_error(examples):

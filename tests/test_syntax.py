@@ -41,9 +41,26 @@ def test_the_strongest_other_word_is_picked_in_both_directions(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
-def test_a_map_of_zeros_picks_the_first_other_word(dtype):
-    assert predicted_heads(np.zeros((1, 1, 1, 3, 3), dtype))[0, 0, 0, 0].tolist() == [1, 0, 0]
-    assert predicted_heads(np.ones((1, 1, 1, 1, 1), dtype))[0, 0, 0, 0].tolist() == [0]
+def test_a_word_without_weights_picks_itself_which_is_never_right(dtype):
+    for weights in (np.zeros((3, 3)), np.eye(3), np.ones((1, 1))):
+        picked = predicted_heads(weights.astype(dtype)[None, None, None])[0, :, 0, 0]
+        assert picked.tolist() == [list(range(len(weights)))] * 2
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize("reach", [None, 2])
+def test_a_causal_head_finds_heads_on_the_left_and_dependents_on_the_left_only(dtype, reach):
+    size = 9
+    weights = np.random.default_rng(0).random((2, 2, 3, size, size)) * LayerView(True, reach).mask(size)
+    row, column = np.moveaxis(predicted_heads(weights.astype(dtype)), 1, 0)
+    word = np.arange(size)
+    assert (row[..., 1:] < word[1:]).all(), "a word's head is before it"
+    assert (column[..., :-1] > word[:-1]).all(), "and the word that attends to it after it"
+    assert (row[..., 0] == 0).all(), "the first word sees no other"
+    assert (column[..., -1] == size - 1).all(), "and none sees the last"
+    gold = np.tile([2, 0, *range(2, size)], (2, 1))  # the first word's head is the second: to the right of it
+    hits = tree_hits(predicted_heads(weights.astype(dtype)), gold, np.zeros_like(gold, dtype=bool))
+    assert not hits[:, 0, 0].any()
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])

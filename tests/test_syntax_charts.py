@@ -296,6 +296,15 @@ def test_a_missing_number_is_a_dash(table1):
     assert [row[5] for row in rows if row[0] == "iobj"] == ["–"]
 
 
+@pytest.mark.parametrize("as_html", [True, False])
+def test_the_table_of_a_causal_model_says_what_its_heads_cannot_find(table1, as_html):
+    said, unsaid = (render_table1(table1, "m", "c", "x", 50, as_html, causal=causal) for causal in (True, False))
+    schemes = table1["scheme"].n_unique()
+    assert said.count("This model is causal: a word attends only to words before it.") == schemes
+    assert said.count("finds only heads before their dependent") == schemes
+    assert "causal" not in unsaid
+
+
 @pytest.mark.parametrize(
     ("source", "expected"),
     [

@@ -290,7 +290,7 @@ def test_a_causal_model_without_special_tokens_goes_all_the_way(tmp_path, tmp_pa
     assert run.returncode == 0, run.stdout
     heads = pl.read_parquet(folder / RESULTS / "surface" / "heads.parquet")
     assert heads["to_sep"].null_count() == heads.height
-    assert heads["to_next"].to_list() == [0] * heads.height
+    assert heads["to_next"].null_count() == heads.height
     uniform = pl.read_parquet(folder / RESULTS / "surface" / "uniform.parquet")
     assert uniform["entropy"][0] < math.log(64) - 0.5, "a query sees the keys before it, not all"
     refusal = "found GPT2Model; its norms are left out"

@@ -64,6 +64,11 @@ class Description:
         """The name in print: it says so where the weights are random."""
         return self.name if self.random_init is None else f"{self.name} ({self.origin})"
 
+    @property
+    def causal(self) -> bool:
+        """Whether any layer is causal, so that its tokens see none after them."""
+        return any(view.causal for view in self.views)
+
     def token(self, role: str) -> str:
         """Return the special token of a role (cls, sep, ...) as the tokenizer spells it, `[ROLE]` where it has none."""
         return self.special_tokens.get(role, [f"[{role.upper()}]"])[0]

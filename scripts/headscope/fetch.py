@@ -6,6 +6,7 @@ from pathlib import Path
 
 from headscope.errors import InputError
 from headscope.files import replacing
+from headscope.refusals import refuse_without_maps
 from headscope.stanza_models import COREFERENCE, PROCESSORS, TRANSFORMERS, find_models
 
 CHECKPOINT_FILES = ("*.json", "*.txt", "*.model")
@@ -50,8 +51,11 @@ def fetch_checkpoint(source, revision, folder, files, allow_pickle=False, allow_
     Raises
     ------
     InputError
-        If the hub does not answer or has no such model or revision.
+        If the hub does not answer or has no such model or revision, or the architecture has no attention maps: then
+        before any weights come.
     """
+    _download_checkpoint(source, revision, folder, CHECKPOINT_FILES)
+    refuse_without_maps(folder, source)
     weights = () if random_init else WEIGHTS_FILES + (PICKLED_FILES if allow_pickle else ())
     patterns = CHECKPOINT_FILES + weights + (CODE_FILES if allow_remote_code else ())
     _download_checkpoint(source, revision, folder, patterns)

@@ -31,6 +31,7 @@ MEASURES = (
     "other_to_sep",
     "entropy",
     "entropy_from_cls",
+    "to_first",
 )
 COUNTS = ("tokens", "cls", "sep")
 TINY = 1e-30  # its logarithm is finite, so 0 log 0 is 0 without a branch
@@ -81,12 +82,14 @@ def surface_sums(weights: np.ndarray, kinds: np.ndarray, scratch: Scratch) -> np
         block.copy_(part)
         for column, offset in enumerate((0, -1, 1)):
             out[:, column] = block.diagonal(offset, dim1=-2, dim2=-1).sum(-1)
-        out[:, 3:6] = block.sum(-2) @ keys.T
+        received = block.sum(-2)
+        out[:, 3:6] = received @ keys.T
         out[:, 6] = block[:, is_sep][:, :, is_sep].sum((-2, -1))
         out[:, 7] = out[:, 4] - out[:, 6]
         entropy = row_entropy(block, spare)
         out[:, 8] = entropy.sum(-1)
         out[:, 9] = entropy @ keys[0]
+        out[:, 10] = received[:, 0]
     return sums.reshape(layers, heads, -1).numpy()
 
 
@@ -156,7 +159,9 @@ def merge_surface(
     -------
     heads
         layer, head, and for each measure its mean over examples and `<measure>_se`, the standard error. Null where
-        the model has no such token.
+        the model has no such token, and `to_next` where the layer is causal: none of its tokens sees the next.
+        `to_first` is the attention to the first token of the example, whatever it is (mean over all queries, the first
+        and those that a window keeps from it among them): where there is no [CLS], it tells an attention sink.
     uniform
         layer, entropy and entropy_from_cls of uniform attention over the keys that the layer can see (mean over
         queries, then examples), examples, tokens.
@@ -170,9 +175,11 @@ def merge_surface(
     mean, error, _ = mean_and_error(lambda: (example_means(shard, neighbours) for shard in shards()))
     layer, head = np.indices((description.layers, description.heads)).reshape(2, -1) + 1
     columns = {"layer": layer.astype(np.uint16), "head": head.astype(np.uint16)}
+    is_causal = np.repeat([view.causal for view in description.views], description.heads)
     for number, measure in enumerate(MEASURES):
-        columns[measure] = mean[:, number]
-        columns[f"{measure}_se"] = error[:, number]
+        is_blind = is_causal & (measure == "to_next")
+        columns[measure] = np.where(is_blind, np.nan, mean[:, number])
+        columns[f"{measure}_se"] = np.where(is_blind, np.nan, error[:, number])
     return pl.DataFrame(columns).fill_nan(None), uniform_attention(encoded, description)
 
 

@@ -94,6 +94,9 @@ def predicted_words(weights: np.ndarray, task: Task, words: slice = slice(None))
     """
     Return the candidate that each head-direction picks for each anaphor: that with most attention, ties to the first.
 
+    Where no candidate has any (a causal head: no earlier word attends to the anaphor), none is picked, and what is
+    returned is the anaphor's own head word, which is never right.
+
     Parameters
     ----------
     weights
@@ -124,15 +127,21 @@ def predicted_words(weights: np.ndarray, task: Task, words: slice = slice(None))
         for direction, values in enumerate((by_query, by_key)):
             values[:, np.arange(len(queries)), query_places] = NOT_A_CANDIDATE
             values[:, :, is_special] = NOT_A_CANDIDATE
-            picked["words"][direction, block] = values.argmax(2) - place[words][0]
+            picked["words"][direction, block] = _picked(values, values.argmax(2), place - place[words][0], queries)
             between = np.take(values, head_places, axis=2)
             best = between.argmax(2)
-            picked["all_mentions"][direction, block] = task.heads[best]
+            picked["all_mentions"][direction, block] = _picked(between, best, task.heads, queries)
             # The best of all mentions is the best of the earlier ones too, where it is one of them.
             unsettled, query = np.nonzero(task.heads[best] > queries)
             best[unsettled, query] = (between[unsettled, query] | is_later[query]).argmax(1)
-            picked["mentions"][direction, block] = task.heads[best]
+            picked["mentions"][direction, block] = _picked(between, best, task.heads, queries)
     return {name: words[..., row_of] for name, words in picked.items()}
+
+
+def _picked(values: np.ndarray, best: np.ndarray, words: np.ndarray, queries: np.ndarray) -> np.ndarray:
+    """Return the word of the best of the values (map, query, candidate), the query's own where none is above zero."""
+    strongest = np.take_along_axis(values, best[..., None], 2)[..., 0]
+    return np.where(strongest > 0, words[best], queries)
 
 
 def count_coreference(

@@ -41,6 +41,11 @@ NOTES = (
     "Four-sieve rules: the first that any candidate passes of (1) the same full string, (2) the same head word, (3) "
     "agreement in number, gender and person, (4) any; of those that pass it, the nearest.",
 )
+CAUSAL_NOTE = (
+    "This model is causal: a word attends only to words before it. So an earlier mention never attends to the anaphor "
+    "(“antecedent to anaphor” finds none among earlier mentions), and “anaphor to antecedent” finds none after it; "
+    "these count in n, as misses."
+)
 STYLE = """
 main { max-width: 78rem; }
 th.paper, td.paper { padding-inline: .5rem; }
@@ -51,7 +56,9 @@ PREDICTOR = Column("Predictor", is_text=True)
 PAPER_COLUMNS = tuple(Column(f"{name.capitalize()} (paper)", is_paper=True) for name in TYPE_NAMES.values())
 
 
-def render_table2(table2: pl.DataFrame, model: str, corpus: str, source: str, as_html: bool) -> str:
+def render_table2(
+    table2: pl.DataFrame, model: str, corpus: str, source: str, as_html: bool, causal: bool = False
+) -> str:
     """
     Return Table 2, one table a set of candidates; the paper's numbers stand beside those over earlier mentions.
 
@@ -63,15 +70,18 @@ def render_table2(table2: pl.DataFrame, model: str, corpus: str, source: str, as
         Where the model is from, which says whether it is the paper's.
     as_html
         A whole page instead of Markdown.
+    causal
+        Whether the model sees no later word: then the notes say what its heads cannot find.
     """
+    notes = (*NOTES, CAUSAL_NOTE) if causal else NOTES
     parts = [
         _part(rows, candidates, SAME_MODEL if is_papers_model(source) else OTHER_MODEL)
         for (candidates,), rows in table2.group_by("candidates", maintain_order=True)
     ]
     run = f"{model} on {corpus}"
     if as_html:
-        return as_page(TITLE, run, parts, anchor="candidates", notes=NOTES, style=STYLE)
-    return as_markdown(TITLE, run, parts, notes=NOTES)
+        return as_page(TITLE, run, parts, anchor="candidates", notes=notes, style=STYLE)
+    return as_markdown(TITLE, run, parts, notes=notes)
 
 
 def _part(table2: pl.DataFrame, candidates: str, about_model: str) -> Part:

@@ -106,7 +106,7 @@ def refuse_causal(described: Description):
     NoHeadError
         If any layer is causal.
     """
-    if any(view.causal for view in described.views):
+    if described.causal:
         raise NoHeadError(
             f"{described.architecture} is causal, and the gradients are those of a masked language model's loss; what "
             "those of its own loss would mean is another question"
@@ -142,7 +142,9 @@ def load_head(folder: Path, described: Description, model: LoadedModel, loading:
 def _own_head(folder: Path, described: Description, loading: dict) -> OwnHead:
     masked, missing = load_masked(folder, described.name, loading)
     if masked is None:
-        raise NoHeadError(f"transformers knows no masked language model of {described.architecture}")
+        raise NoHeadError(
+            f"transformers knows no masked language model of {described.architecture} alone, without a decoder"
+        )
     if missing:
         raise NoHeadError(
             f"its checkpoint holds no trained head for masked tokens ({', '.join(missing[:3])} are missing from it); "

@@ -22,13 +22,20 @@ def describe(
     Layers and heads are counted in the maps, as executed. Whether a layer is causal is read off the maps; a window
     is taken from the model's config, or from the maps where the config says nothing. `random_init` is the seed with
     which `load` drew the weights.
+
+    Raises
+    ------
+    InputError
+        If there are no maps, if they are not square, if only some layers have one, or if a layer sees what is neither
+        all, nor all before it, nor a window.
     """
-    config = model.network.config
+    config = model.network.config.get_text_config()
     limit = _limit(model)
     size = min(limit or PROBE_TOKENS, PROBE_TOKENS)
     text = model.tokenizer(PROBE_TEXT * PROBE_TOKENS, truncation=True, max_length=size, return_tensors="pt")
     maps, row_sum_error = model.forward(text["input_ids"])
     check_rows(row_sum_error)
+    _refuse_layers_without_maps(len(maps), len(model.hidden_states(text["input_ids"][:, :1])) - 1, model)
     return Description(
         name=name,
         source=source,
@@ -48,9 +55,19 @@ def describe(
     )
 
 
+def _refuse_layers_without_maps(maps: int, layers: int, model):
+    """Number layers by their maps only where every layer has one."""
+    if layers > maps:
+        raise InputError(
+            f"{type(model.network).__name__}: expected attention maps of each of its {layers} layers, found {maps}; "
+            "the other layers have no attention, so layers and heads have no common table"
+        )
+
+
 def _limit(model) -> int | None:
     """The longest input: the tokenizer's word, and the learned positions (RoBERTa's start after the padding id)."""
-    limits = [model.tokenizer.model_max_length, getattr(model.network.config, "max_position_embeddings", NO_LIMIT)]
+    config = model.network.config.get_text_config()
+    limits = [model.tokenizer.model_max_length, getattr(config, "max_position_embeddings", NO_LIMIT)]
     for path, module in model.network.named_modules():
         if isinstance(module, nn.Embedding) and path.endswith("position_embeddings") and module.padding_idx is not None:
             limits.append(module.num_embeddings - module.padding_idx - 1)
@@ -98,5 +115,7 @@ def _declared_reach(config, layer: int) -> int | None:
         return None
     if getattr(config, "local_attention", None) and kinds:
         return config.local_attention // 2
+    if getattr(config, "attention_layers", None):  # GPT-Neo's
+        return config.window_size - 1 if config.attention_layers[layer] == "local" else None
     window = getattr(config, "sliding_window", None)
     return window - 1 if window else None

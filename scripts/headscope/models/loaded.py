@@ -10,6 +10,7 @@ from torch import nn
 
 from headscope.errors import InputError
 
+OF_SEGMENTS = "seg_embed"  # XLNet's weights for whether two tokens are of one segment; its tokenizer does not name them
 ROW_SUM_TOLERANCE = 1e-3  # a float32 softmax over thousands of keys is off by 1e-6; see also check_rows
 
 
@@ -27,7 +28,10 @@ class LoadedModel:
         if "token_type_ids" not in inspect.signature(self.network.forward).parameters:
             return False
         types = getattr(self.network.config, "type_vocab_size", None)
-        return types > 1 if types is not None else "token_type_ids" in self.tokenizer.model_input_names
+        if types is not None:
+            return types > 1
+        in_the_tokenizer = "token_type_ids" in self.tokenizer.model_input_names
+        return in_the_tokenizer or any(name.endswith(OF_SEGMENTS) for name, _ in self.network.named_parameters())
 
     def forward(self, ids, segments=None):
         """
@@ -122,6 +126,8 @@ def check_maps(maps, ids_shape: tuple[int, int], network: nn.Module):
     kind = type(network).__name__
     if not maps or any(layer is None for layer in maps):
         used = getattr(network.config, "_attn_implementation", "its own")
+        if used == "eager":
+            raise InputError(f"{kind} returned no attention maps: it has no attention weights, or does not give them")
         raise InputError(
             f"{kind} returned no attention maps: its attention implementation is {used!r}, which does not give "
             "them; use attention: eager in the model's config entry, or a model that has it"

@@ -1,6 +1,5 @@
 """Load a model and its tokenizer from a local folder, or refuse them with one sentence."""
 
-import json
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from headscope.errors import InputError
 from headscope.models.fingerprints import POOLER, weights_fingerprint
 from headscope.models.loaded import LoadedModel
 from headscope.models.random_weights import RandomWeights
+from headscope.refusals import read_config, refuse_without_maps
 
 ENCODER, HEAD = 0, 1  # before the seed of random weights: what is drawn, so that no two share a number
 MOST_CHARACTERS = 400  # of a message that transformers wrote
@@ -57,10 +57,12 @@ def load(
     Raises
     ------
     InputError
-        If the device is not here, if the weights are pickled or code would have to be run and the config did not
-        allow it, if weights that the model needs are missing or have another shape, or if transformers cannot load it.
+        If the device is not here, if the architecture has no attention maps, if the weights are pickled or code would
+        have to be run and the config did not allow it, if weights that the model needs are missing or have another
+        shape, or if transformers cannot load it.
     """
     place = pick_device(device)
+    refuse_without_maps(folder, name)
     if random_init is None:
         _refuse_pickle(folder, name, allow_pickle)
     tokenizer = load_tokenizer(folder, name, allow_remote_code)
@@ -190,10 +192,10 @@ def _refuse_pickle(folder, name, allow_pickle):
 
 
 def _refuse_remote_code(folder, name, allow_remote_code):
-    config = folder / "config.json"
-    if not config.is_file():
+    config = read_config(folder, name)
+    if config is None:
         raise InputError(f"model {name}: expected a config.json in {folder}, found none; is it a checkpoint?")
-    if "auto_map" in json.loads(config.read_text("utf-8")) and not allow_remote_code:
+    if "auto_map" in config and not allow_remote_code:
         raise InputError(
             f"model {name} in {folder}: expected an architecture that transformers knows, found Python code of its "
             "own (auto_map in config.json); set allow_remote_code: true in its config entry if you trust it"

@@ -29,6 +29,7 @@ _ALBERT_LAYER = "encoder.albert_layer_groups.*.albert_layers.*.attention"
 
 ARCHITECTURES = {
     "AlbertModel": Projections(f"{_ALBERT_LAYER}.value", f"{_ALBERT_LAYER}.dense"),
+    "BartEncoder": Projections("layers.*.self_attn.v_proj", "layers.*.self_attn.out_proj"),
     "BertModel": _BERT,
     "CamembertModel": _BERT,
     "Data2VecTextModel": _BERT,
@@ -38,15 +39,20 @@ ARCHITECTURES = {
     "ErnieModel": _BERT,
     "EuroBertModel": _SELF_ATTN,
     "FlaubertModel": _XLM,
+    "LlamaModel": _SELF_ATTN,
     "MegatronBertModel": _BERT,
+    "MistralModel": _SELF_ATTN,
     "MobileBertModel": _BERT,
     "ModernBertModel": Projections("layers.*.attn.Wqkv", "layers.*.attn.Wo", parts=3),
     "MPNetModel": Projections("encoder.layer.*.attention.attn.v", "encoder.layer.*.attention.attn.o"),
     "NomicBertModel": _SELF_ATTN,
+    "Qwen2Model": _SELF_ATTN,
+    "Qwen3Model": _SELF_ATTN,
     "RemBertModel": _BERT,
     "RobertaModel": _BERT,
     "RobertaPreLayerNormModel": _BERT,
     "RoFormerModel": _BERT,
+    "T5Stack": Projections("block.*.layer.0.SelfAttention.v", "block.*.layer.0.SelfAttention.o"),
     "XLMModel": _XLM,
     "XLMRobertaModel": _BERT,
     "XLMRobertaXLModel": _BERT,
@@ -60,6 +66,6 @@ def why_not(architecture: str) -> str | None:
         return None
     known = ", ".join(name.removesuffix("Model") for name in sorted(ARCHITECTURES, key=str.lower))
     return (
-        f"norms: expected an encoder whose value and output projections we know ({known}), found {architecture}; its "
+        f"norms: expected a model whose value and output projections we know ({known}), found {architecture}; its "
         "norms are left out"
     )

@@ -105,6 +105,8 @@ def merge_syntax(scored: dict[str, Scored], options: Options) -> tuple[pl.DataFr
         `DIRECTIONS`, then the lowest layer and head), its accuracy with a 95 % interval by bootstrap over sentences,
         the accuracy of the head chosen on one half of the sentences and scored on the other (mean of both folds),
         and the best fixed offset with its accuracy.
+
+    Totals are the same for every model: what a causal or windowed head cannot see counts as a miss.
     """
     by_head, table1 = [HEADS.to_frame()], []
     for scheme, whole in scored.items():

@@ -45,17 +45,20 @@ def predicted_heads(weights: np.ndarray) -> np.ndarray:
     Returns
     -------
     int64 (example, direction, layer, head, word), from 0: the word it attends to most, and the word that attends to
-    it most. The diagonal is left out, ties go to the first word. A sentence of one word picks itself.
+    it most. The diagonal is left out, ties go to the first word. A word picks itself, which is never right, where there
+    is no other word or no weight: the first word of a causal head attends to no other, the last is attended by none.
     """
     examples, layers, heads, size, _ = weights.shape
     pairs = _ordered(weights)
     first_wins = np.arange(size, 0, -1).astype(pairs.dtype)
     picked = np.empty((len(DIRECTIONS), size, len(pairs[0, 0])), np.int64)
+    lowest_bits = pairs.dtype.type(2**WORD_BITS - 1)
     for direction, others in enumerate((1, 0)):
         numbered = pairs | np.expand_dims(first_wins, (1 - others, 2))
         numbered[np.arange(size), np.arange(size)] = 0
-        best = numbered.max(others) & pairs.dtype.type(2**WORD_BITS - 1)
-        picked[direction] = np.where(best, size - best.astype(np.int64), 0)
+        best = numbered.max(others)
+        number = size - (best & lowest_bits).astype(np.int64)
+        picked[direction] = np.where(best > lowest_bits, number, np.arange(size)[:, None])
     return np.moveaxis(picked.reshape(len(DIRECTIONS), size, examples, layers, heads), (2, 1), (0, 4))
 
 

@@ -35,6 +35,10 @@ NOTES = (
     "Held out: the head is chosen on one half of the sentences and scored on the other.",
     "Baseline: the best fixed offset; +1 takes the next word for the head, −1 the word before.",
 )
+CAUSAL_NOTE = (
+    "This model is causal: a word attends only to words before it. So “dependent to head” finds only heads before "
+    "their dependent, and “head to dependent” only dependents before their head; all others count in n, as misses."
+)
 TITLE = "Table 1: which head follows which relation"
 COLUMNS = (
     Column("Relation", is_text=True),
@@ -48,7 +52,9 @@ COLUMNS = (
 PAPER_COLUMNS = tuple(Column(name, is_paper=True) for name in ("Head (paper)", "Accuracy (paper)", "Baseline (paper)"))
 
 
-def render_table1(table1: pl.DataFrame, model: str, corpus: str, source: str, rare: int, as_html: bool) -> str:
+def render_table1(
+    table1: pl.DataFrame, model: str, corpus: str, source: str, rare: int, as_html: bool, causal: bool = False
+) -> str:
     """
     Return Table 1, one table a scheme: `all` first, then the relations by falling number of dependents.
 
@@ -62,19 +68,22 @@ def render_table1(table1: pl.DataFrame, model: str, corpus: str, source: str, ra
         A relation with fewer dependents is left out, and counted under the table.
     as_html
         A whole page instead of Markdown.
+    causal
+        Whether the model sees no later word: then the notes say what its heads cannot find.
     """
+    seen = (CAUSAL_NOTE,) if causal else ()
     parts = [
-        _part(table1, scheme, rare, is_papers_model(source) and scheme == PAPER_SCHEME)
+        _part(table1, scheme, rare, is_papers_model(source) and scheme == PAPER_SCHEME, seen)
         for scheme in table1["scheme"].unique(maintain_order=True)
     ]
     run = f"{model} on {corpus}"
     return as_page(TITLE, run, parts, anchor="scheme") if as_html else as_markdown(TITLE, run, parts)
 
 
-def _part(table1, scheme, rare, with_paper) -> Part:
+def _part(table1, scheme, rare, with_paper, seen) -> Part:
     shown, left_out = common_relations(table1, scheme, rare)
     rows = [_cells(row) + (_paper_cells(row["relation"]) if with_paper else []) for row in shown.to_dicts()]
-    notes = [*filter(None, [left_out_sentence(left_out, rare)]), *NOTES, *(PAPER_NOTES if with_paper else ())]
+    notes = [*filter(None, [left_out_sentence(left_out, rare)]), *NOTES, *seen, *(PAPER_NOTES if with_paper else ())]
     return Part(scheme_name(scheme), COLUMNS + (PAPER_COLUMNS if with_paper else ()), rows, notes)
 
 
