@@ -3,7 +3,7 @@
 import altair as alt
 import polars as pl
 
-from headscope.charts.models import colour_and_shape
+from headscope.charts.models import by_number, colour_and_shape
 from headscope.charts.theme import notice, titled
 
 NAMES = {
@@ -18,7 +18,7 @@ NAMES = {
     "entropy": "Entropy",
     "entropy_from_cls": "Entropy from [CLS]",
 }
-COLUMNS, WIDTH, HEIGHT = 3, 250, 170
+COLUMNS, WIDTH, HEIGHT = 4, 220, 170
 
 
 def compare_surface(table: pl.DataFrame, titles: dict[str, str], corpus: str) -> alt.ConcatChart:
@@ -36,8 +36,9 @@ def compare_surface(table: pl.DataFrame, titles: dict[str, str], corpus: str) ->
         title=pl.col("model").replace_strict(titles), place=pl.format("{} of {}", "layer", "layers")
     )
     panels = [
-        _panel(rows, NAMES.get(measure, measure.replace("_", " ").capitalize()), list(titles.values()))
-        for (measure,), rows in known.group_by("measure", maintain_order=True)
+        _panel(known.filter(measure=measure), list(titles.values()), NAMES.get(measure, measure.replace("_", " ")))
+        for measure in table["measure"].unique(maintain_order=True)
+        if measure in known["measure"]
     ]
     without = known.height < table.height
     entropy = known["uniform"].is_not_null().any()
@@ -47,23 +48,27 @@ def compare_surface(table: pl.DataFrame, titles: dict[str, str], corpus: str) ->
         f"{corpus}: mean over the heads of each layer, by relative depth (layer ÷ number of layers)",
         "[CLS] and [SEP] stand for each model's own such tokens"
         + ("; a model without one has no line there." if without else "."),
-        *(["Dashed: the entropy of attention spread evenly over the tokens that a layer sees."] if entropy else []),
+        "Each panel has a scale of its own."
+        + (" Dashed: the entropy of attention spread evenly over the tokens that a layer sees." if entropy else ""),
     )
 
 
-def _panel(rows: pl.DataFrame, name: str, titles: list[str]) -> alt.LayerChart:
+def _panel(rows: pl.DataFrame, titles: list[str], name: str) -> alt.LayerChart:
     is_entropy = rows["uniform"].is_not_null().any()
     colour, shape = colour_and_shape(titles)
     axis = alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f", grid=False)
     x = alt.X("depth:Q", title="Layer ÷ layers", axis=axis, scale=alt.Scale(domain=[0, 1.02], nice=False))
-    scale = alt.Scale(zero=True) if is_entropy else alt.Scale(domain=[0, 1], nice=False)
-    y = alt.Y("mean:Q", title="Nats" if is_entropy else "Mean attention", scale=scale)
+    y = {
+        "title": "Nats" if is_entropy else "Mean attention",
+        "scale": alt.Scale(zero=True),
+        "axis": alt.Axis(labelFlush=True),
+    }
     base = alt.Chart(rows)
     marks = [
-        base.mark_line(strokeWidth=1.6).encode(x, y, colour),
-        base.mark_point(filled=True, size=46, opacity=0.9).encode(
+        base.mark_line(strokeWidth=1.6).encode(x, alt.Y("mean:Q", **y), colour),
+        base.mark_point(filled=True, size=by_number(len(titles), 46, 26), opacity=0.9).encode(
             x,
-            y,
+            alt.Y("mean:Q", **y),
             colour,
             shape,
             tooltip=[
@@ -78,5 +83,5 @@ def _panel(rows: pl.DataFrame, name: str, titles: list[str]) -> alt.LayerChart:
     ]
     if is_entropy:
         even = base.mark_line(strokeWidth=1.1, strokeDash=[4, 3], opacity=0.8)
-        marks.insert(0, even.encode(x, alt.Y("uniform:Q", scale=scale), colour))
+        marks.insert(0, even.encode(x, alt.Y("uniform:Q", **y), colour))
     return alt.layer(*marks).properties(width=WIDTH, height=HEIGHT, title=name)

@@ -3,12 +3,13 @@
 import altair as alt
 import polars as pl
 
-from headscope.charts.models import colour_and_shape
+from headscope.charts.models import by_number, colour_and_shape
 from headscope.charts.theme import notice, titled
 from headscope.syntax.names import DIRECTION_NAMES, common_relations, left_out_sentence, scheme_name, signed
 
-WIDTH, LANE, GAP = 560, 11, 12  # pixels: of the axis, of one model's lane in a row, between rows
-TICK, QUIET = "best fixed offset", "#707070"
+WIDTH, GAP = 560, 12  # pixels: of the axis, between rows
+LANES = 11, 8  # pixels: of one model's lane in a row, where models are few or many
+QUIET, BAND = "#707070", "#f4f4f4"
 
 
 def compare_syntax(table: pl.DataFrame, titles: dict[str, str], corpus: str, scheme: str, rare: int) -> alt.LayerChart:
@@ -48,7 +49,8 @@ def _dots(rows: pl.DataFrame, relations: list[str], titles: dict[str, str]) -> a
         offset=pl.col("baseline_offset").map_elements(signed, return_dtype=pl.String),
     )
     colour, shape = colour_and_shape(lanes)
-    height = LANE * len(lanes) + GAP
+    lane_height = by_number(len(lanes), *LANES)
+    height = lane_height * len(lanes) + GAP
     inner = GAP / height
     y = alt.Y(
         "relation:N",
@@ -80,9 +82,12 @@ def _dots(rows: pl.DataFrame, relations: list[str], titles: dict[str, str]) -> a
             alt.Tooltip("offset:N", title="Offset"),
         ],
     )
-    ticks = base.mark_tick(thickness=2.4, size=LANE, color=QUIET, opacity=0.75).encode(
+    ticks = base.mark_tick(thickness=2.4, size=lane_height, color=QUIET, opacity=0.75).encode(
         alt.X("baseline_accuracy:Q", **x)
     )
     interval = base.mark_rule(strokeWidth=1.5).encode(alt.X("ci_low:Q", **x), alt.X2("ci_high:Q"), colour)
-    dots = base.mark_point(filled=True, size=54, opacity=1).encode(alt.X("accuracy:Q", **x), colour, shape)
-    return alt.layer(ticks, interval, dots).properties(width=WIDTH, height=height * len(relations))
+    dots = base.mark_point(filled=True, size=by_number(len(lanes), 54, 34), opacity=1).encode(
+        alt.X("accuracy:Q", **x), colour, shape
+    )
+    bands = alt.Chart(pl.DataFrame({"relation": relations[::2]})).mark_rect(color=BAND).encode(y)
+    return alt.layer(bands, ticks, interval, dots).properties(width=WIDTH, height=height * len(relations))

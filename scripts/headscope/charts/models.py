@@ -6,7 +6,7 @@ from headscope.charts.theme import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMI
 
 COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, "#000000", GREY)
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
-LEGEND_COLUMNS = 4
+LEGEND_COLUMNS, FEW = 4, 4
 
 
 def colour_and_shape(titles: list[str]) -> tuple[alt.Color, alt.Shape]:
@@ -23,3 +23,8 @@ def colour_and_shape(titles: list[str]) -> tuple[alt.Color, alt.Shape]:
         alt.Color("title:N", scale=alt.Scale(domain=titles, range=colours), legend=legend),
         alt.Shape("title:N", scale=alt.Scale(domain=titles, range=shapes), legend=legend),
     )
+
+
+def by_number(models: int, few: float, many: float) -> float:
+    """Return a size: that for few models, which leave more room, or that for many."""
+    return few if models <= FEW else many

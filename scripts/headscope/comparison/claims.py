@@ -23,6 +23,7 @@ VERDICTS = {"yes": "holds", "no": "does not hold", "undecided": "undecided"}
 NOT_APPLICABLE = "not applicable"
 MISSING_TABLES = {
     "surface": "the surface patterns were not computed",
+    "uniform": "the surface patterns were not computed",
     "sep": "the norms were not computed",
     "clusters": "the divergence of heads was not computed",
     "table1": "syntax was not scored",
@@ -39,7 +40,7 @@ class Run(NamedTuple):
     """
     One model on one corpus: its description and result tables.
 
-    `tables`: by the keys of `MISSING_TABLES`, and `uniform` beside `surface`; what was not computed is not there.
+    `tables`: by the keys of `MISSING_TABLES`; what was not computed is not there.
     `rare`: a relation of fewer dependents is not judged.
     """
 
@@ -74,7 +75,7 @@ class Claim(NamedTuple):
 
     `statement`: what the paper says; `definition`: what the value is; `expected`: which values support the claim, as
     `headscope.verdicts.verdict` reads it; `paper`: the paper's own number; `unit`: share, points (a difference
-    of shares), nats or number. `test` may raise NotApplicable.
+    of shares), nats, number, count or p (a p-value). `test` may raise NotApplicable.
     """
 
     name: str
@@ -95,7 +96,8 @@ def judge_claims(run: Run, claims: tuple[Claim, ...]) -> pl.DataFrame:
     -------
     One row a claim: claim, value, ci_low, ci_high (95 %; null where the source has none), expected, verdict, detail.
     With an interval a claim `holds` where all of it is as expected, `does not hold` where none of it is, and is
-    `undecided` else; without one, the value alone says. `not applicable`: no value, and `detail` is the reason.
+    `undecided` else; without one, or with one of no width, the value alone says. `not applicable`: no value, and
+    `detail` is the reason.
     """
     return pl.DataFrame([_row(run, claim) for claim in claims], COLUMNS, orient="row")
 
@@ -110,7 +112,7 @@ def _row(run: Run, claim: Claim) -> tuple:
 
 
 def _verdict(outcome: Outcome, claim: Claim) -> str:
-    if outcome.low is None or outcome.high is None:
+    if outcome.low is None or outcome.low == outcome.high:
         surely = verdict(outcome.value, outcome.value, claim.expected)
         return VERDICTS["yes" if surely == "yes" else "no"]
     return VERDICTS[verdict(outcome.low, outcome.high, claim.expected)]

@@ -25,8 +25,15 @@ main { max-width: 110rem; }
 td { white-space: normal; min-width: 9rem; vertical-align: top; }
 td.text { min-width: 13rem; }
 tbody th { min-width: min(15rem, 36vw); vertical-align: top; }"""
-FORMATS = {"share": "{:.1%}", "points": "{:+.1%}", "nats": "{:+.2f}", "number": "{:.3f}", "count": "{:.0f}"}
-UNITS = {"share": " %", "points": " points", "nats": " nats", "number": "", "count": ""}
+FORMATS = {
+    "share": "{:.1%}",
+    "points": "{:+.1%}",
+    "nats": "{:+.2f}",
+    "number": "{:.3f}",
+    "p": "{:.4f}",
+    "count": "{:.0f}",
+}
+UNITS = {"share": " %", "points": " points", "nats": " nats", "number": "", "p": "", "count": ""}
 
 
 def render_paper_claims(claims: pl.DataFrame, titles: dict[str, str], as_html: bool) -> str:
@@ -78,7 +85,12 @@ def _part(heading: str, rows: pl.DataFrame, titles: dict[str, str]) -> Part:
         first = next(iter(by_model.values()))
         measured = f"{first['definition']}. Holds if {first['expected']}".replace(" -", " −")
         cells = [_cell(by_model[model]) if model in by_model else MISSING for model in titles]
-        lines.append([first["statement"], measured, first["paper"], *cells])
+        lines.append(
+            [
+                text.replace(" %", "\N{NO-BREAK SPACE}%")
+                for text in (first["statement"], measured, first["paper"], *cells)
+            ]
+        )
     return Part(heading, tuple(columns), lines, [])
 
 

@@ -65,7 +65,7 @@ CLAIMS = (
         "p-value of the permutation test over layers, one-sided",
         "below 0.05",
         "figure 6",
-        "number",
+        "p",
         _layer_test,
     ),
 )

@@ -197,7 +197,7 @@ CLAIMS = (
     Claim(
         "sep_to_sep",
         "3.2",
-        "Where [SEP] is attended to, it attends almost only to itself and the other [SEP]",
+        "In those layers, [SEP] attends almost only to itself and the other [SEP]",
         "mean attention of separators to separators over the layers of relative depth 0.5 to 0.83",
         "above 0.9",
         "more than 90 %",
