@@ -230,14 +230,6 @@ def test_the_best_head_is_set_against_the_offset():
 
 
 def test_a_difference_has_the_widest_interval_that_both_allow():
-    assert (
-        difference(Outcome(0.6, 0.5, 0.7), Outcome(0.2, 0.1, 0.4)) == pytest.approx((0.4, 0.1, 0.6, ""), abs=1e-9)
-        or True
-    )
-    value, low, high, _ = difference(Outcome(0.6, 0.5, 0.7), Outcome(0.2, 0.1, 0.4))
-    assert (value, low, high) == pytest.approx((0.4, 0.5 - 0.4, 0.7 - 0.1))
-    value, low, high, _ = difference(Outcome(0.6), Outcome(0.2, 0.1, 0.4))
-    assert (value, low, high) == pytest.approx((0.4, 0.2, 0.5))
     value, low, high, _ = difference(Outcome(0.6, 0.5, 0.7), Outcome(0.2, 0.1, 0.4))
     assert (value, low, high) == pytest.approx((0.4, 0.5 - 0.4, 0.7 - 0.1))
     value, low, high, _ = difference(Outcome(0.6), Outcome(0.2, 0.1, 0.4))
@@ -341,9 +333,9 @@ def test_the_page_says_claim_definition_paper_and_every_model(compared):
         "4 heads, in layers 2, 4, 7, 8",
     ]
     headers = [line for line in plain.splitlines() if line.startswith("| Claim |")]
-    assert headers[0] == "| Claim | Measured | Paper | b<i> (random weights, seed 0) | a |"
+    assert headers[0] == "| Claim | Measured | Paper | b\\<i\\> (random weights, seed 0) | a |"
     in_trees = plain[plain.index("Section 4.2") :]
-    assert "| Claim | Measured | Paper | b<i> (random weights, seed 0) |\n" in in_trees, "a was not run on trees"
+    assert "| Claim | Measured | Paper | b\\<i\\> (random weights, seed 0) |\n" in in_trees, "a was not run on trees"
 
 
 def test_a_page_of_one_model_counts_its_answers(compared):

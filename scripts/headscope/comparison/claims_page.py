@@ -4,9 +4,9 @@ import polars as pl
 
 from headscope.comparison.catalogue import SECTIONS
 from headscope.comparison.claims import NOT_APPLICABLE, VERDICTS
-from headscope.pages import MISSING, Column, Part, as_markdown, as_page, is_missing
+from headscope.pages import MISSING, Column, Part, as_markdown, as_page, is_missing, plain
 
-TITLE = "Does what the paper says hold for other models?"
+TITLE = "What the paper says, and whether it holds"
 ANSWERS = (*VERDICTS.values(), NOT_APPLICABLE)
 NOTES = (
     "Claims: Clark et al. 2019, sections 3 to 6. Paper: its own number, for bert-base-uncased on other texts; it "
@@ -47,11 +47,12 @@ def render_paper_claims(claims: pl.DataFrame, titles: dict[str, str], as_html: b
     as_html
         A whole page instead of Markdown.
     """
+    heads = titles if as_html else {model: plain(title) for model, title in titles.items()}
     parts = [_summary(claims, titles)]
     for section, about in SECTIONS.items():
         of_section = claims.filter(section=section)
         for (corpus,), rows in of_section.group_by("corpus", maintain_order=True):
-            shown = {model: title for model, title in titles.items() if model in rows["model"]}
+            shown = {model: head for model, head in heads.items() if model in rows["model"]}
             parts.append(_part(f"Section {section}, {about}: {corpus}", rows, shown))
     run = ", ".join(titles.values())
     if as_html:
@@ -84,13 +85,9 @@ def _part(heading: str, rows: pl.DataFrame, titles: dict[str, str]) -> Part:
         by_model = {row["model"]: row for row in of_claim.to_dicts()}
         first = next(iter(by_model.values()))
         measured = f"{first['definition']}. Holds if {first['expected']}".replace(" -", " −")
-        cells = [_cell(by_model[model]) if model in by_model else MISSING for model in titles]
-        lines.append(
-            [
-                text.replace(" %", "\N{NO-BREAK SPACE}%")
-                for text in (first["statement"], measured, first["paper"], *cells)
-            ]
-        )
+        answers = [_cell(by_model[model]) if model in by_model else MISSING for model in titles]
+        line = [first["statement"], measured, first["paper"], *answers]
+        lines.append([cell.replace(" %", "\N{NO-BREAK SPACE}%") for cell in line])
     return Part(heading, tuple(columns), lines, [])
 
 
