@@ -12,12 +12,13 @@ from checkpoints import REPOSITORY
 from headscope.charts.figure_sep import figure_sep
 from headscope.description import Description, LayerView
 from headscope.keys import KEYS
-from headscope.norms.claims import sep_claims, verdict
+from headscope.norms.claims import sep_claims
 from headscope.norms.claims_page import render_claims
 from headscope.norms.counts import COUNTS, SUMS, no_counts
 from headscope.norms.shares import key_shares
 from headscope.norms.tables import merge_norms
 from headscope.sums import table_of_sums
+from headscope.verdicts import verdict
 
 TOKENS, LAYERS, HEADS, EXAMPLES = 100, 4, 3, 40
 NUMBERS = {"cls": 1, "sep": 2, "punctuation": 0, "other": 97}

@@ -16,6 +16,7 @@ FORMATS = {
 }
 MANY_FILES = {("coreference", "corefud"), ("coreference", "conll2012")}
 TRAIN = "train"  # the mlm_head of a model that is to be fitted one
+COMPARED = "compare"  # the folder of results that are of no single model
 MODEL_VECTORS = "model"  # the word vectors of probes that are in no file
 
 
@@ -35,6 +36,8 @@ def contradictions(config: dict, base: Path, packages_here: bool) -> Iterator[tu
         names = [entry["name"] for entry in config[section]]
         for name in (name for name, times in Counter(names).items() if times > 1):
             yield [section], f"expected names that differ, found {name} {names.count(name)} times; rename one"
+    for number in (number for number, name in enumerate(models) if name == COMPARED):
+        yield ["models", number, "name"], f"expected another name, for {COMPARED} holds what compares models; rename it"
     for number, model in enumerate(config["models"]):
         yield from (([*("models", number), key], text) for key, text in _model_problems(model, base, packages_here))
     for number, corpus in enumerate(config["corpora"]):

@@ -84,3 +84,8 @@ class Description:
         fields = json.loads(Path(path).read_text("utf-8"))
         fields["views"] = [LayerView(**view) for view in fields["views"]]
         return cls(**fields)
+
+
+def titles(paths) -> dict[str, str]:
+    """Return the title of each model by its name, in the order of the descriptions at these paths."""
+    return {described.name: described.title for described in map(Description.read, paths)}

@@ -1,6 +1,17 @@
 """What the rules share: the config made whole, paths and params that follow from it."""
 
 LIBRARY = "javascript/vega.js"  # what the page of every figure carries
+CLAIM_TABLES = {  # by which claims are judged on a corpus of each kind
+    "text": {
+        "surface": "surface/heads",
+        "uniform": "surface/uniform",
+        "sep": "norms/claims",
+        "clusters": "clusters/tests",
+    },
+    "treebank": {"table1": "syntax/table1"},
+    "coreference": {"table2": "coreference/table2"},
+}
+COMPARED_TABLES = {"syntax": "syntax/table1", "coreference": "coreference/table2", "probes": "probes/table3"}
 
 
 def completed(config):
@@ -60,14 +71,14 @@ def figures(*names):
     return [f"figures/{name}.{ending}" for name in names for ending in ("html", "svg", "png")]
 
 
-def drawing(figure, category, title):
+def drawing(figure, category, title, results="results/{model}/{corpus}"):
     """The outputs of a rule that draws a figure; the page goes into Snakemake's own report as well."""
-    path = f"results/{{model}}/{{corpus}}/figures/{figure}"
+    path = f"{results}/figures/{figure}"
     page = report(
         f"{path}.html",
         caption=f"../report/{figure}.rst",
         category=category,
-        labels={"figure": title, "model": "{model}", "corpus": "{corpus}"},
+        labels={"figure": title} | {name: f"{{{name}}}" for name in ("model", "corpus") if f"{{{name}}}" in results},
     )
     return {"html": page, "svg": f"{path}.svg", "png": f"{path}.png"}
 
@@ -254,3 +265,52 @@ def counts_of_twins(wildcards):
     """What the random twins of a model got right."""
     twins = [twin for twin, original in TWINS.items() if original == wildcards.model]
     return [f"counts/probes/{twin}/{wildcards.corpus}.parquet" for twin in twins]
+
+
+def judged_runs():
+    """(model, corpus) for all that the paper's claims are judged on."""
+    return [run for kind in CLAIM_TABLES for run in runs(kind)]
+
+
+def judged_models():
+    """The models of these runs, in the order of the config."""
+    judged = {model for model, _ in judged_runs()}
+    return [model for model in MODELS if model in judged]
+
+
+def claim_tables(wildcards):
+    """The result tables that claims are judged by, by name."""
+    run = wildcards.model, wildcards.corpus
+    tables = CLAIM_TABLES[CORPORA[wildcards.corpus]["kind"]] | (
+        {"table3": "probes/table3"} if run in probe_runs() else {}
+    )
+    return {name: f"results/{wildcards.model}/{wildcards.corpus}/{table}.parquet" for name, table in tables.items()}
+
+
+def compared_models(wildcards):
+    """A param: the models that are compared on a corpus; for its probes those that have any."""
+    models = models_on(wildcards.corpus)
+    if wildcards.get("analysis") == "probes":
+        models = [model for model in models if (model, wildcards.corpus) in probe_runs()]
+    return models
+
+
+def of_compared(path):
+    """An input function: this file of each model that is compared on a corpus."""
+
+    def paths(wildcards):
+        table = COMPARED_TABLES.get(wildcards.get("analysis"))
+        return [path.format(model=model, corpus=wildcards.corpus, table=table) for model in compared_models(wildcards)]
+
+    return paths
+
+
+def of_comparisons(runs, *files):
+    """These files of the comparison on each corpus that several of these runs are on."""
+    corpora = [corpus for _, corpus in runs]
+    return [
+        f"results/compare/{corpus}/{file}"
+        for corpus in dict.fromkeys(corpora)
+        if corpora.count(corpus) > 1
+        for file in files
+    ]

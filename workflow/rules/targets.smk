@@ -19,6 +19,7 @@ localrules:
     probes,
     norms,
     figure_sep,
+    compare,
 
 
 rule figure_1:
@@ -117,3 +118,12 @@ rule probes:
         rules.table_3.input,
         of_probe_runs("skipped.csv", "probes/curve.csv", "probes/weights.csv", "probes/coverage.csv"),
         of_probe_runs(*figures("probe_weights", "probe_curve")),
+
+
+rule compare:
+    input:
+        "results/compare/claims.csv",
+        of_comparisons(runs("text"), "surface.csv", *figures("compare_surface")),
+        of_comparisons(runs("treebank"), "syntax.csv", *figures("compare_syntax")),
+        of_comparisons(runs("coreference"), "coreference.csv"),
+        of_comparisons(probe_runs(), "probes.csv"),

@@ -8,10 +8,11 @@ import polars as pl
 from headscope.description import Description
 from headscope.keys import KEYS
 from headscope.norms.architectures import why_not
-from headscope.norms.names import EXPECTATIONS, MEASURES
+from headscope.norms.names import MEASURES
 from headscope.norms.shares import magnitudes, token_numbers
 from headscope.norms.tables import Shards, example_means, layer_means
 from headscope.statistics import interval, mean_and_error, rank_correlation, resampled_means
+from headscope.verdicts import verdict
 
 COLUMNS = {
     "claim": pl.String,
@@ -154,12 +155,3 @@ def _rows(test: _Test):
     expectations = [test.expected] if over_all else test.expected
     for layer, value, low, high, expected in zip(layers, values, lows, highs, expectations, strict=True):
         yield test.claim, test.measure, layer, value, low, high, expected, verdict(low, high, expected)
-
-
-def verdict(low: float, high: float, expected: str | None) -> str | None:
-    """Return whether an interval supports what was expected: yes, no or undecided; None where nothing can be said."""
-    if expected is None or np.isnan(low):
-        return None
-    bound, side = EXPECTATIONS[expected]
-    low, high = sorted(((low - bound) * side, (high - bound) * side))
-    return "yes" if low > 0 else "no" if high < 0 else "undecided"

@@ -16,5 +16,3 @@ MEASURE_NAMES = {
     "gradient_to_other": "gradient ÷ that of others",
     "gradient_by_attention": "rank correlation over layers: attention share, gradient ÷ that of others",
 }
-EXPECTATIONS = {"above 0": (0, 1), "below 0": (0, -1), "below 1": (1, -1)}
-"""What a value has to be for a claim: a bound, and on which side of it."""

@@ -1,0 +1,1 @@
+"""Several models side by side, and the paper's claims tested on each of them."""
