@@ -19,6 +19,8 @@ localrules:
     probes,
     norms,
     figure_sep,
+    compare_divergence,
+    series,
 
 
 rule figure_1:
@@ -117,3 +119,25 @@ rule probes:
         rules.table_3.input,
         of_probe_runs("skipped.csv", "probes/curve.csv", "probes/weights.csv", "probes/coverage.csv"),
         of_probe_runs(*figures("probe_weights", "probe_curve")),
+
+
+rule compare_divergence:
+    input:
+        [
+            f"results/compare/{corpus}/{table}.csv"
+            for corpus in CORPORA
+            if compared_on(corpus)
+            for table in ("divergence", "nearest", "layers", "pairs", "left_out")
+        ],
+        [
+            f"results/compare/{corpus}/{model}/{other}/{file}"
+            for corpus in CORPORA
+            for model, other in compared_on(corpus)
+            for file in figures("compare_divergence")
+        ],
+
+
+rule series:
+    input:
+        of_series("treebank", "syntax/best.csv", "syntax/traced.csv", *figures("series_syntax")),
+        of_series("text", "surface/heads.csv", "surface/layers.csv", *figures("series_surface")),

@@ -1,0 +1,103 @@
+"""How unlike the heads of two models are: the mean of every two layers, and for each head the nearest of the other."""
+
+import textwrap
+
+import altair as alt
+import polars as pl
+
+from headscope.charts.heat_maps import grid, number_axis, squares
+from headscope.charts.theme import SHADES, notice, titled
+
+LAYER_CELL, SMALLEST_NAMED = 26, 24  # pixels
+SIDE, HEAD_CELL = 312, 36
+LETTERS = 110  # a line
+LEVELS = {"token": "tokens", "word": "words; special tokens are keys only, one a kind"}
+
+
+def compare_divergence(
+    layers: pl.DataFrame, nearest: pl.DataFrame, pairs: pl.DataFrame, corpus: str
+) -> alt.VConcatChart:
+    """
+    Every layer of a model against every layer of another, and a heat map of the heads of each with the nearest named.
+
+    Parameters
+    ----------
+    layers, nearest, pairs
+        The tables of one pair of models, as `headscope.between.merging.Between` has them.
+    """
+    pair = pairs.row(0, named=True)
+    names = pair["model"], pair["other_model"]
+    title = f"How unlike the heads of {names[0]} and {names[1]} are"
+    if pair["refused"]:
+        return titled(
+            notice("They cannot be compared."), title, f"on {corpus}", *textwrap.wrap(pair["refused"], LETTERS)
+        )
+    colour = _colour(nearest["divergence"].max(), "Nearest head (nats)")
+    heads = [
+        _nearest_heads(nearest.filter(model=name, other_model=other), name, other, colour)
+        for name, other in (names, names[::-1])
+    ]
+    left_out = f", {pair['left_out']:,} left out" if pair["left_out"] else ""
+    return titled(
+        alt.hconcat(_layers(layers, *names), *heads, spacing=30).resolve_scale(color="independent"),
+        title,
+        f"{corpus}: {pair['examples']:,} examples{left_out}, {pair['queries']:,} {LEVELS[pair['level']]}",
+        "Jensen-Shannon divergence of attention on the same examples, the mean over queries; darker is more alike.",
+        "Left: the mean of all pairs of heads of two layers. Right: for each head of a model the nearest of the other.",
+    )
+
+
+def _colour(highest: float, title: str, low: float = 0) -> alt.Color:
+    return alt.Color(
+        "divergence:Q",
+        scale=alt.Scale(range=SHADES[::-1], domain=[low, highest or 1], interpolate="rgb"),
+        legend=alt.Legend(title=title, gradientLength=200, format=".2f", orient="bottom", direction="horizontal"),
+    )
+
+
+def _layers(layers: pl.DataFrame, name: str, other: str) -> alt.Chart:
+    counts = layers["layer"].max(), layers["other_layer"].max()
+    cell = min(LAYER_CELL, SIDE / max(counts))
+    low, high = layers["divergence"].min(), layers["divergence"].max()
+    return (
+        alt.Chart(layers)
+        .mark_rect(stroke="white", strokeWidth=min(1, cell / 12))
+        .encode(
+            number_axis(alt.X, "other_layer", counts[1], f"Layer of {other}"),
+            number_axis(alt.Y, "layer", counts[0], f"Layer of {name}"),
+            _colour(high, "Two layers (nats)", low),
+            tooltip=[
+                alt.Tooltip("layer:Q", title=f"Layer of {name}"),
+                alt.Tooltip("other_layer:Q", title=f"Layer of {other}"),
+                alt.Tooltip("divergence:Q", title="Divergence (nats)", format=".4f"),
+            ],
+        )
+        .properties(width=cell * counts[1], height=cell * counts[0], title="Layer against layer")
+    )
+
+
+def _nearest_heads(nearest: pl.DataFrame, name: str, other: str, colour: alt.Color) -> alt.LayerChart:
+    """The heads of a model, as dark as the nearest of the other is near, its name in the cell where there is room."""
+    bright = nearest["divergence"].max() / 2
+    cells = nearest.with_columns(
+        name=pl.format("{}-{}", "layer", "head"),
+        nearest=pl.format("{}-{}", "other_layer", "other_head"),
+        ink=pl.when(pl.col("divergence") < bright).then(pl.lit("white")).otherwise(pl.lit("#222222")),
+    )
+    base, cell, panel = grid(cells, HEAD_CELL, 12 * HEAD_CELL)
+    marks = [
+        squares(
+            base,
+            cell,
+            colour,
+            tooltip=[
+                alt.Tooltip("name:N", title=f"Head of {name}"),
+                alt.Tooltip("nearest:N", title=f"Nearest of {other}"),
+                alt.Tooltip("divergence:Q", title="Divergence (nats)", format=".4f"),
+            ],
+        )
+    ]
+    if cell >= SMALLEST_NAMED:
+        ink = alt.Color("ink:N", scale=None)
+        marks.append(base.mark_text(fontSize=9).encode(ink, text="nearest:N"))
+    return alt.layer(*marks).properties(**panel, title=f"Heads of {name}: the nearest of {other}")
