@@ -176,7 +176,6 @@ def test_a_learning_rate_is_more_than_nothing(config):
     assert "train_mlm_head.learning_rate: expected more than 0, found 0" in problem(config)
 
 
-
 def test_a_missing_section_is_named(config):
     del config["corpora"]
     assert "config: expected the key corpora" in problem(config)

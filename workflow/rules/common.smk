@@ -133,8 +133,8 @@ def shards(folder, *of):
 
     def paths(wildcards):
         count = CORPORA[wildcards.corpus]["shards"]
-        run = "/".join([*(wildcards[name] for name in of or ("model",)), wildcards.corpus])
-        return [f"{folder}/{run}/{number}-of-{count}.parquet" for number in range(1, count + 1)]
+        run = Path(folder, *(wildcards[name] for name in of or ("model",)), wildcards.corpus)
+        return [f"{run}/{number}-of-{count}.parquet" for number in range(1, count + 1)]
 
     return paths
 

@@ -11,6 +11,7 @@ from headscope.charts.theme import SHADES, notice, titled
 LAYER_CELL, SMALLEST_NAMED = 26, 24  # pixels
 SIDE, HEAD_CELL = 312, 36
 LETTERS = 110  # a line
+INK = "#222222"
 LEVELS = {"token": "tokens", "word": "words; special tokens are keys only, one a kind"}
 
 
@@ -32,9 +33,9 @@ def compare_divergence(
         return titled(
             notice("They cannot be compared."), title, f"on {corpus}", *textwrap.wrap(pair["refused"], LETTERS)
         )
-    colour = _colour(nearest["divergence"].max(), "Nearest head (nats)")
+    highest = nearest["divergence"].max()
     heads = [
-        _nearest_heads(nearest.filter(model=name, other_model=other), name, other, colour)
+        _nearest_heads(nearest.filter(model=name, other_model=other), name, other, highest)
         for name, other in (names, names[::-1])
     ]
     left_out = f", {pair['left_out']:,} left out" if pair["left_out"] else ""
@@ -76,20 +77,18 @@ def _layers(layers: pl.DataFrame, name: str, other: str) -> alt.Chart:
     )
 
 
-def _nearest_heads(nearest: pl.DataFrame, name: str, other: str, colour: alt.Color) -> alt.LayerChart:
+def _nearest_heads(nearest: pl.DataFrame, name: str, other: str, highest: float) -> alt.LayerChart:
     """The heads of a model, as dark as the nearest of the other is near, its name in the cell where there is room."""
-    bright = nearest["divergence"].max() / 2
     cells = nearest.with_columns(
         name=pl.format("{}-{}", "layer", "head"),
         nearest=pl.format("{}-{}", "other_layer", "other_head"),
-        ink=pl.when(pl.col("divergence") < bright).then(pl.lit("white")).otherwise(pl.lit("#222222")),
     )
     base, cell, panel = grid(cells, HEAD_CELL, 12 * HEAD_CELL)
     marks = [
         squares(
             base,
             cell,
-            colour,
+            _colour(highest, "Nearest head (nats)"),
             tooltip=[
                 alt.Tooltip("name:N", title=f"Head of {name}"),
                 alt.Tooltip("nearest:N", title=f"Nearest of {other}"),
@@ -98,6 +97,7 @@ def _nearest_heads(nearest: pl.DataFrame, name: str, other: str, colour: alt.Col
         )
     ]
     if cell >= SMALLEST_NAMED:
-        ink = alt.Color("ink:N", scale=None)
-        marks.append(base.mark_text(fontSize=9).encode(ink, text="nearest:N"))
+        dark = alt.datum.divergence < highest / 2
+        ink = alt.when(dark).then(alt.value("white")).otherwise(alt.value(INK))
+        marks.append(base.mark_text(fontSize=9).encode(text="nearest:N", color=ink))
     return alt.layer(*marks).properties(**panel, title=f"Heads of {name}: the nearest of {other}")
