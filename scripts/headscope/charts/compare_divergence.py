@@ -64,8 +64,8 @@ def _layers(layers: pl.DataFrame, name: str, other: str) -> alt.Chart:
         alt.Chart(layers)
         .mark_rect(stroke="white", strokeWidth=min(1, cell / 12))
         .encode(
-            number_axis(alt.X, "other_layer", counts[1], f"Layer of {other}"),
-            number_axis(alt.Y, "layer", counts[0], f"Layer of {name}"),
+            number_axis(alt.X, "other_layer", counts[1], "Layer"),
+            number_axis(alt.Y, "layer", counts[0], "Layer"),
             _colour(high, "Two layers (nats)", low),
             tooltip=[
                 alt.Tooltip("layer:Q", title=f"Layer of {name}"),
@@ -73,8 +73,14 @@ def _layers(layers: pl.DataFrame, name: str, other: str) -> alt.Chart:
                 alt.Tooltip("divergence:Q", title="Divergence (nats)", format=".4f"),
             ],
         )
-        .properties(width=cell * counts[1], height=cell * counts[0], title="Layer against layer")
+        .properties(
+            width=cell * counts[1], height=cell * counts[0], title=_title("Layers", f"down: {name}", f"across: {other}")
+        )
     )
+
+
+def _title(title: str, *subtitle: str) -> alt.TitleParams:
+    return alt.TitleParams(title, subtitle=list(subtitle), anchor="start", subtitleFontSize=11)
 
 
 def _nearest_heads(nearest: pl.DataFrame, name: str, other: str, highest: float) -> alt.LayerChart:
@@ -100,4 +106,4 @@ def _nearest_heads(nearest: pl.DataFrame, name: str, other: str, highest: float)
         dark = alt.datum.divergence < highest / 2
         ink = alt.when(dark).then(alt.value("white")).otherwise(alt.value(INK))
         marks.append(base.mark_text(fontSize=9).encode(text="nearest:N", color=ink))
-    return alt.layer(*marks).properties(**panel, title=f"Heads of {name}: the nearest of {other}")
+    return alt.layer(*marks).properties(**panel, title=_title(f"Heads of {name}", f"with the nearest of {other}", ""))
