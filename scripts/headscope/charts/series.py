@@ -79,9 +79,9 @@ def _relation(rows: pl.DataFrame, traced: pl.DataFrame, last: dict) -> alt.Layer
     return drawn.properties(width=WIDTH, height=HEIGHT, title=title)
 
 
-def series_surface(layers: pl.DataFrame, described: Description, series: str, corpus: str) -> alt.VConcatChart:
+def series_surface(layers: pl.DataFrame, described: Description, series: str, corpus: str) -> alt.ConcatChart:
     """
-    Two rows of panels, one line a layer: the mean of its heads by step, and the head of it that has most.
+    Two panels a measure, one line a layer: the mean of its heads by step, and the head of it that has most.
 
     Parameters
     ----------
@@ -90,16 +90,18 @@ def series_surface(layers: pl.DataFrame, described: Description, series: str, co
     described
         The model at the last step.
     """
-    known = {name: label for name, label in _measures(described).items() if _measured(layers, name)}
-    shares = [name for name in known if name != "entropy"]
-    highest = max(1.0, math.ceil(10 * layers["entropy"].max()) / 10)
-    means = [_measure(layers, name, label, [0, highest if name == "entropy" else 1]) for name, label in known.items()]
-    most = [_measure(layers, f"{name}_max", f"{known[name]}, most of a head", [0, 1]) for name in shares]
+    highest = math.ceil(10 * layers["entropy_max"].max()) / 10
+    panels = [
+        _measure(layers, column, f"{label}{of}", [0, highest if name == "entropy" else 1])
+        for name, label in _measures(described).items()
+        if _measured(layers, name)
+        for column, of in ((name, ""), (f"{name}_max", ", the head with most"))
+    ]
     return titled(
-        alt.concat(*means, *most, columns=COLUMNS, spacing=26),
+        alt.concat(*panels, columns=2, spacing=26),
         "What do heads look at, over training?",
         f"{series} on {corpus}, {_steps_in_words(layers)}",
-        "A line a layer: the mean of its heads, or that head of it that has most.",
+        "A line a layer. Left: the mean of its heads. Right: that head of it that has most, at each step anew.",
     )
 
 
@@ -120,7 +122,7 @@ def _measured(layers: pl.DataFrame, name: str) -> bool:
 
 
 def _measure(layers: pl.DataFrame, column: str, label: str, domain: list[float]) -> alt.Chart:
-    shares = {} if domain[1] > 1 else {"format": ".0%"}
+    shares = {} if column.startswith("entropy") else {"format": ".0%"}
     return (
         alt.Chart(layers)
         .mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=22))
@@ -161,7 +163,7 @@ def step_axis(steps: list[int]) -> alt.X:
     for step in reversed(steps):
         if not shown or (place(shown[-1]) - place(step)) / (place(high) - place(low)) * WIDTH >= LABEL_WIDTH:
             shown.append(step)
-    axis = alt.Axis(values=shown, format="~s", grid=False, labelOverlap=False)
+    axis = alt.Axis(values=shown, labelExpr="format(datum.value, '.3~s')", grid=False, labelOverlap=False)
     return alt.X("step:Q", title="Training step", axis=axis, scale=alt.Scale(domain=[low, high], nice=False, **scale))
 
 
