@@ -3,13 +3,14 @@
 from headscope.jobs import LOG, run
 from headscope.models.describing import describe
 from headscope.models.loading import load
-from headscope.sources import locate
+from headscope.sources import fetched_commit, locate
 
 
-def main(description, name, checkpoint, source, revision, loading):
+def main(description, name, checkpoint, source, revision, loading, fetched=None):
     """Write the description, or refuse the model with one sentence."""
     model = load(locate(checkpoint), name, **loading)
-    described = describe(model, name, source, revision, loading["random_init"])
+    commit = fetched_commit(fetched) if fetched else revision
+    described = describe(model, name, source, commit, loading["random_init"])
     described.write(description)
     LOG.info("%s: %s, %d layers of %d heads", name, described.architecture, described.layers, described.heads)
 

@@ -8,7 +8,7 @@ import pytest
 from headscope import store
 from headscope.errors import InputError
 from headscope.files import replacing
-from headscope.store import Maps, Shard, ShardInfo, find_example, writing_shard
+from headscope.store import Maps, Shard, ShardInfo, Shards, find_example, writing_shard
 
 INFO = ShardInfo("float16", layers=2, heads=3, model="model", corpus="corpus")
 
@@ -40,7 +40,8 @@ def test_maps_come_back_to_the_bit(tmp_path, monkeypatch, dtype, row_group_bytes
     monkeypatch.setattr(store, "ROW_GROUP_BYTES", row_group_bytes)
     batches = [random_maps([7, 2], 9, dtype), random_maps([5], 9, dtype, 1), random_maps([1, 3, 4], 4, dtype, 2)]
     info = ShardInfo(dtype, 2, 3, "model", "corpus")
-    shard = Shard(write(tmp_path / "s.parquet", *batches, info=info), "model", "corpus")
+    path = write(tmp_path / "s.parquet", *batches, info=info)
+    shard, shards = Shard(path, "model", "corpus"), Shards([path], "model", "corpus")
     assert shard.info == info
     found = as_written(shard)
     assert list(found) == [7, 2, 5, 1, 3, 4]
@@ -48,8 +49,7 @@ def test_maps_come_back_to_the_bit(tmp_path, monkeypatch, dtype, row_group_bytes
         for example, weights in zip(maps.examples.tolist(), maps.weights, strict=True):
             assert found[example].dtype == store.DTYPES[dtype]
             np.testing.assert_array_equal(found[example], weights)
-            np.testing.assert_array_equal(shard.example(example), weights)
-    assert shard.example(6) is None
+            np.testing.assert_array_equal(shards.example(example), weights)
 
 
 def test_reading_copies_nothing_out_of_arrow(tmp_path):

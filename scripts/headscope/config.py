@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 
 from headscope.contradictions import FORMATS, contradictions
 from headscope.errors import InputError
+from headscope.steps import is_series, steps_of
 
 TEXT_TOKENS = 128
 SENTENCE_WORDS = {"treebank": 100, "coreference": 250}
@@ -48,6 +49,10 @@ def complete(config: dict, config_files=(), base: Path = Path(), packages_here: 
                 corpus["max_tokens"] = corpus["max_tokens"] or TEXT_TOKENS
             corpus["max_words"] = corpus["max_words"] or SENTENCE_WORDS.get(corpus["kind"])
         problems = list(contradictions(config, base, packages_here))
+        series = {model["name"]: steps_of(model) for model in config["models"] if is_series(model)}
+        for corpus in config["corpora"]:
+            named = [series.get(name, [{"name": name}]) for name in corpus["models"]]
+            corpus["models"] = [step["name"] for steps in named for step in steps]
     if problems:
         lines = [f"{_place(path, config_files)}: {message}" for path, message in problems]
         raise InputError("\n".join(["the config is not valid:", *lines]))

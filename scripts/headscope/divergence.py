@@ -7,7 +7,7 @@ over all query tokens (`merge_divergence`).
 Source: Clark et al. 2019, section 6.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import polars as pl
@@ -80,29 +80,86 @@ def pair_sums(weights: np.ndarray, smoothing: str = "none", device: torch.device
     -------
     float64 (pair,) in nats: heads in the order of layer and head, each with those after it.
     """
-    layers, heads, size, _ = weights.shape
-    maps = torch.from_numpy(weights).reshape(layers * heads, size * size)
-    using = _WithTorch(device) if device is not None and device.type == "cuda" else _WithNumPy()
-    first, other = np.triu_indices(len(maps), 1)
-    own, mixed = using.zeros(len(maps)), using.zeros(len(first))
-    for start in range(0, size * size, using.cells):
+    using = _arithmetic(device)
+    heads = weights.shape[0] * weights.shape[1]
+    first, other = np.triu_indices(heads, 1)
+    own, mixed = using.zeros(heads), using.zeros(len(first))
+    for halves in _halves(weights, smoothing, using):
+        _add_entropies(own, halves, halves, using)
+        pair = 0
+        for head in range(heads - 1):
+            later = halves[head + 1 :]
+            _add_entropies(mixed[pair : pair + len(later)], halves[head], later, using)
+            pair += len(later)
+    own, mixed = (torch.as_tensor(sums).cpu().numpy() for sums in (own, mixed))
+    return np.maximum(mixed - (own[first] + own[other]) / 2, 0)  # what is below 0 is rounding
+
+
+def cross_sums(
+    weights: np.ndarray, others: np.ndarray, smoothing: str = "none", device: torch.device | None = None
+) -> np.ndarray:
+    """
+    Sum the divergence of every head of one model from every head of another over the queries of one example.
+
+    Parameters
+    ----------
+    weights, others
+        Attention maps (layer, head, query, key) of the same queries and keys, as for `pair_sums`.
+    smoothing, device
+        As for `pair_sums`.
+
+    Returns
+    -------
+    float64 (head, other head) in nats: heads in the order of layer and head.
+
+    Raises
+    ------
+    ValueError
+        If the maps are not of the same queries and keys.
+    """
+    if weights.shape[2:] != others.shape[2:]:
+        raise ValueError(f"expected maps of the same queries and keys, got {weights.shape} and {others.shape}")
+    using = _arithmetic(device)
+    heads, other_heads = (maps.shape[0] * maps.shape[1] for maps in (weights, others))
+    own, other_own = using.zeros(heads), using.zeros(other_heads)
+    mixed = using.zeros(heads * other_heads).reshape(heads, other_heads)
+    for halves, other_halves in zip(*(_halves(maps, smoothing, using) for maps in (weights, others)), strict=True):
+        _add_entropies(own, halves, halves, using)
+        _add_entropies(other_own, other_halves, other_halves, using)
+        for head in range(heads):
+            _add_entropies(mixed[head], halves[head], other_halves, using)
+    own, other_own, mixed = (torch.as_tensor(sums).cpu().numpy() for sums in (own, other_own, mixed))
+    return np.maximum(mixed - (own[:, None] + other_own) / 2, 0)
+
+
+def _arithmetic(device: torch.device | None):
+    return _WithTorch(device) if device is not None and device.type == "cuda" else _WithNumPy()
+
+
+def _halves(weights: np.ndarray, smoothing: str, using) -> Iterator:
+    """Yield half of every weight, smoothed, float32 (head, cell of a map), a block of cells at a time."""
+    layers, heads, queries, keys = weights.shape
+    maps = torch.from_numpy(weights).reshape(layers * heads, queries * keys)
+    for start in range(0, queries * keys, using.cells):
         halves = using.array(maps[:, start : start + using.cells])
         if smoothing == "paper":
             halves *= 1 - PAPER_SMOOTHING
-            halves += PAPER_SMOOTHING / size
+            halves += PAPER_SMOOTHING / keys
         halves /= 2
         halves += TINY
-        for row in range(0, len(halves), using.rows):
-            others = halves[row : row + using.rows]
-            own[row : row + using.rows] += using.entropy(others, others)
-        pair = 0
-        for head in range(len(halves) - 1):
-            for row in range(head + 1, len(halves), using.rows):
-                others = halves[row : row + using.rows]
-                mixed[pair : pair + len(others)] += using.entropy(halves[head], others)
-                pair += len(others)
-    own, mixed = (torch.as_tensor(sums).cpu().numpy() for sums in (own, mixed))
-    return np.maximum(mixed - (own[first] + own[other]) / 2, 0)  # what is below 0 is rounding
+        yield halves
+
+
+def _add_entropies(sums, halves, others, using):
+    """Add to `sums` the entropy of each of `others` together with its row of `halves`, or with the one row there is."""
+    for row in range(0, len(others), using.rows):
+        part = slice(row, row + using.rows)
+        sums[part] += using.entropy(halves if halves.ndim == 1 else halves[part], others[part])
+
+
+def in_steps(sums: np.ndarray) -> np.ndarray:
+    """Round nats to whole steps of 2^-32, int64: added as integers, no order of examples changes a bit."""
+    return np.rint(sums * STEPS_PER_NAT).astype(np.int64)
 
 
 def count_divergence(
@@ -125,16 +182,25 @@ def count_divergence(
     total, examples = np.zeros(heads * (heads - 1) // 2, np.int64), []
     for batch in maps:
         for example, weights in zip(batch.examples.tolist(), batch.weights, strict=True):
-            total += np.rint(pair_sums(weights, smoothing, device) * STEPS_PER_NAT).astype(np.int64)
+            total += in_steps(pair_sums(weights, smoothing, device))
             examples.append(example)
     first, other = np.triu_indices(heads, 1)
-    sums = _pairs(first, other, description.heads).with_columns(steps=total)
+    sums = pairs_of_heads(first, other, description.heads).with_columns(steps=total)
     return sums, pl.DataFrame({"example": sorted(examples)}, {"example": pl.UInt32})
 
 
-def _pairs(first: np.ndarray, other: np.ndarray, heads: int) -> pl.DataFrame:
-    """Name the heads of each pair, given as numbers from 0 over all layers."""
-    numbers = (*np.divmod(first, heads), *np.divmod(other, heads))
+def pairs_of_heads(first: np.ndarray, other: np.ndarray, heads: int, other_heads: int | None = None) -> pl.DataFrame:
+    """
+    Name the heads of each pair: the columns of `PAIR`.
+
+    Parameters
+    ----------
+    first, other
+        Their numbers from 0 over all layers, (pair,).
+    heads, other_heads
+        How many a layer has, also of the other model where there is one.
+    """
+    numbers = (*np.divmod(first, heads), *np.divmod(other, other_heads or heads))
     return pl.DataFrame({name: part + 1 for name, part in zip(PAIR, numbers, strict=True)}).cast(PAIR)
 
 
@@ -166,4 +232,4 @@ def merge_divergence(
     divergence[np.triu_indices(heads, 1)] = steps / STEPS_PER_NAT / encoded.sizes().sum()
     divergence += divergence.T
     first, other = np.indices((heads, heads)).reshape(2, -1)
-    return _pairs(first, other, description.heads).with_columns(divergence=divergence.ravel())
+    return pairs_of_heads(first, other, description.heads).with_columns(divergence=divergence.ravel())

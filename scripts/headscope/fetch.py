@@ -8,6 +8,7 @@ from headscope.errors import InputError
 from headscope.files import replacing
 from headscope.refusals import refuse_without_maps
 from headscope.stanza_models import COREFERENCE, PROCESSORS, TRANSFORMERS, find_models
+from headscope.steps import is_commit
 
 CHECKPOINT_FILES = ("*.json", "*.txt", "*.model")
 WEIGHTS_FILES = ("*.safetensors",)
@@ -48,18 +49,39 @@ def fetch_checkpoint(source, revision, folder, files, allow_pickle=False, allow_
     What is there already and right is not downloaded again. Weights come as safetensors; pickled ones and code
     only where allowed; of a model with random weights (`random_init`) none are downloaded.
 
+    Parameters
+    ----------
+    revision
+        A commit, or the name of a branch or tag. What a name stands for now is looked up, listed, and kept beside the
+        files.
+
     Raises
     ------
     InputError
-        If the hub does not answer or has no such model or revision, or the architecture has no attention maps: then
-        before any weights come.
+        If the hub does not answer or has no such model or revision, a name stands for another commit than when its
+        files were downloaded, or the architecture has no attention maps: then before any weights come.
     """
-    _download_checkpoint(source, revision, folder, CHECKPOINT_FILES)
+    commit = revision if is_commit(revision) else _named_commit(source, revision, Path(folder))
+    _download_checkpoint(source, commit, folder, CHECKPOINT_FILES)
     refuse_without_maps(folder, source)
     weights = () if random_init else WEIGHTS_FILES + (PICKLED_FILES if allow_pickle else ())
     patterns = CHECKPOINT_FILES + weights + (CODE_FILES if allow_remote_code else ())
-    _download_checkpoint(source, revision, folder, patterns)
-    _list_files(folder, files, source=source, revision=revision)
+    _download_checkpoint(source, commit, folder, patterns)
+    _list_files(folder, files, source=source, revision=commit)
+
+
+def _named_commit(source, name, folder) -> str:
+    """The commit that a branch or tag stands for, the same as when files were first downloaded into the folder."""
+    commit, kept = _resolve(source, name), folder / ".cache" / "commit"
+    before = kept.read_text("utf-8") if kept.is_file() else commit
+    if before != commit:
+        raise InputError(
+            f"model {source}: expected {name} at commit {before}, which {folder} was downloaded from, found that it "
+            f"stands for {commit} now; write {name}@{before} to stay, or delete the folder to take the new one"
+        )
+    with replacing(kept) as temporary:
+        temporary.write_text(commit, "utf-8")
+    return commit
 
 
 def fetch_stanza(language, package, folder, listed, download, coref_package=None, transformer_of=None):
@@ -111,19 +133,24 @@ def fetch_stanza(language, package, folder, listed, download, coref_package=None
 
 def _fetch_transformer(name, folder):
     """Download the newest revision and say which it is; pickled weights only where there are no others."""
-    from huggingface_hub import resolve_revision
-    from huggingface_hub.errors import HfHubHTTPError, RevisionResolutionError
-
-    try:
-        revision = resolve_revision(name).resolved
-    except (HfHubHTTPError, RevisionResolutionError, OSError, ValueError) as error:
-        raise _not_on_the_hub(name, "its newest revision", error) from error
+    revision = _resolve(name)
     _download_checkpoint(name, revision, folder, CHECKPOINT_FILES + WEIGHTS_FILES)
     if not any(folder.glob("*.safetensors")):
         _download_checkpoint(name, revision, folder, PICKLED_FILES)
     if not any([*folder.glob("*.safetensors"), *folder.glob("*.bin")]):
         raise InputError(f"model {name} at {revision}: expected weights, found none; choose another coreference model")
     return revision
+
+
+def _resolve(source, name=None) -> str:
+    """The commit that a branch or tag stands for now; of the newest revision where none is named."""
+    from huggingface_hub import resolve_revision
+    from huggingface_hub.errors import HfHubHTTPError, RevisionResolutionError
+
+    try:
+        return resolve_revision(source, revision=name).resolved
+    except (HfHubHTTPError, RevisionResolutionError, OSError, ValueError) as error:
+        raise _not_on_the_hub(source, name or "its newest revision", error) from error
 
 
 def _download_checkpoint(source, revision, folder, patterns):

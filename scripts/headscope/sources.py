@@ -5,6 +5,7 @@ A hub id comes with its pinned revision, and `fetch_model` downloads it into a l
 """
 
 import importlib.util
+import json
 from pathlib import Path
 
 from headscope.errors import InputError
@@ -32,6 +33,11 @@ def twins(models: list[dict]) -> dict[str, str]:
             trained.setdefault((model["source"], model["revision"]), model["name"])
     drawn = {model["name"]: (model["source"], model["revision"]) for model in models if model["random_init"]}
     return {name: trained[source] for name, source in drawn.items() if source in trained}
+
+
+def fetched_commit(listed) -> str:
+    """Return the commit whose files the rule fetch_model downloaded, from its list of them."""
+    return json.loads(Path(listed).read_text("utf-8"))["revision"]
 
 
 def locate(source: str) -> Path:

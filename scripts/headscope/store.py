@@ -10,6 +10,7 @@ heads and the fingerprints of model and corpus.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from headscope.errors import InputError
 from headscope.shards import DTYPES, Header, RowGroupWriter, ShardFile, as_cells, runs_of_one_size, writing
 
 ROW_GROUP_BYTES = 16 * 2**20
+GROUPS_AT_HAND = 4  # of `Shards`
 
 
 class Maps(NamedTuple):
@@ -105,20 +107,17 @@ class Shard(ShardFile):
 
     def __iter__(self) -> Iterator[Maps]:
         """Yield the maps of the whole shard, at most a row group at a time; the next is read meanwhile."""
-        for maps in self._groups(self._read_group):
+        for maps in self._groups(self.group):
             yield from maps
 
-    def example(self, number: int) -> np.ndarray | None:
-        """Return the maps of one example, (layer, head, query, key), or None where the shard does not hold it."""
-        for group in range(self._parquet.num_row_groups):
-            seen = self._parquet.metadata.row_group(group).column(0).statistics
-            if seen.min <= number <= seen.max:
-                for maps in self._read_group(group):
-                    if number in maps.examples:
-                        return maps.weights[maps.examples.tolist().index(number)]
-        return None
+    def numbers(self) -> list[list[int]]:
+        """Return the numbers of the examples in each row group, without their maps."""
+        maps = self.info.layers * self.info.heads
+        groups = (self._read_rows(group, ["example"]) for group in range(self._parquet.num_row_groups))
+        return [rows["example"].to_numpy()[::maps].tolist() for rows in groups]
 
-    def _read_group(self, group: int) -> list[Maps]:
+    def group(self, group: int) -> list[Maps]:
+        """Return the maps of one row group, counted from 0, in runs of one size."""
         rows = self._read_rows(group)
         layers, heads = self.info.layers, self.info.heads
         if rows.num_rows % (layers * heads):
@@ -135,6 +134,49 @@ class Shard(ShardFile):
         ]
 
 
+class Shards:
+    """
+    The shards of one model and corpus, for reading single examples in any order; the last row groups stay in memory.
+
+    Raises
+    ------
+    InputError
+        As `Shard`.
+    """
+
+    def __init__(self, paths, model: str, corpus: str):
+        self._shards = [Shard(path, model, corpus) for path in paths]
+        self._places = {
+            example: (shard, group)
+            for shard, opened in enumerate(self._shards)
+            for group, examples in enumerate(opened.numbers())
+            for example in examples
+        }
+        self._group = lru_cache(maxsize=GROUPS_AT_HAND)(self._read)
+
+    def example(self, number: int) -> np.ndarray:
+        """
+        Return the maps of one example (layer, head, query, key) from whichever shard holds it.
+
+        Raises
+        ------
+        InputError
+            If none does.
+        """
+        if number not in self._places:
+            raise InputError(
+                f"example {number}: expected it in one of {len(self._shards)} shards, found it in none; "
+                "extract them again"
+            )
+        return self._group(*self._places[number])[number]
+
+    def _read(self, shard: int, group: int) -> dict[int, np.ndarray]:
+        runs = self._shards[shard].group(group)
+        return {
+            number: weights for run in runs for number, weights in zip(run.examples.tolist(), run.weights, strict=True)
+        }
+
+
 def find_example(paths, number: int, model: str, corpus: str) -> np.ndarray:
     """
     Return the maps of one example (layer, head, query, key) from whichever shard holds it.
@@ -144,10 +186,4 @@ def find_example(paths, number: int, model: str, corpus: str) -> np.ndarray:
     InputError
         If none does.
     """
-    for path in paths:
-        weights = Shard(path, model, corpus).example(number)
-        if weights is not None:
-            return weights
-    raise InputError(
-        f"example {number}: expected it in one of {len(paths)} shards, found it in none; extract them again"
-    )
+    return Shards(paths, model, corpus).example(number)

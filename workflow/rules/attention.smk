@@ -30,6 +30,7 @@ rule describe_model:
     """Load {wildcards.model} once, try it and describe it."""
     input:
         checkpoint_files,
+        fetched=fetched_list,
     output:
         description="models/{model}/description.json",
     log:

@@ -47,6 +47,50 @@ def probe_runs():
     return [(model, corpus) for model, corpus in runs("treebank") if model in learning]
 
 
+def compared_on(corpus):
+    """The pairs of models that the config wants compared and that are both run on a corpus."""
+    on = models_on(corpus) if corpus != config["probes"]["train"] else []
+    return [pair for pair in config["compare"]["divergence"] if {*pair} <= {*on}]
+
+
+def of_compared(table):
+    """An input function: this table of every pair of models that is compared on the corpus."""
+    return lambda wildcards: [
+        f"compared/{model}/{other}/{wildcards.corpus}/{table}.parquet" for model, other in compared_on(wildcards.corpus)
+    ]
+
+
+def series_runs(kind):
+    """(series, corpus) for each checkpoint series and each corpus of a kind that all its steps are run on."""
+    every = {*runs(kind)}
+    return [
+        (name, corpus)
+        for name, steps in SERIES.items()
+        for corpus in CORPORA
+        if {(step, corpus) for step in steps} <= every
+    ]
+
+
+def of_steps(file):
+    """An input function: this result file of every step of the series, in their order."""
+    return lambda wildcards: [f"results/{step}/{wildcards.corpus}/{file}" for step in SERIES[wildcards.series]]
+
+
+def descriptions_of_steps(wildcards):
+    """The descriptions of every step of the series."""
+    return [f"models/{step}/description.json" for step in SERIES[wildcards.series]]
+
+
+def of_series(kind, *files):
+    """These result files of every series on every corpus of a kind."""
+    return [f"results/series/{name}/{corpus}/{file}" for name, corpus in series_runs(kind) for file in files]
+
+
+def steps(wildcards):
+    """A param: the steps of the series, in the order of `of_steps`."""
+    return SERIES[wildcards.series]
+
+
 def of_probe_runs(*files):
     """These result files of every model and every treebank that its probes are scored on."""
     return [f"results/{model}/{corpus}/{file}" for model, corpus in probe_runs() for file in files]
@@ -71,14 +115,14 @@ def figures(*names):
     return [f"figures/{name}.{ending}" for name in names for ending in ("html", "svg", "png")]
 
 
-def drawing(figure, category, title, results="results/{model}/{corpus}"):
+def drawing(figure, category, title, folder="results/{model}/{corpus}"):
     """The outputs of a rule that draws a figure; the page goes into Snakemake's own report as well."""
-    path = f"{results}/figures/{figure}"
+    path = f"{folder}/figures/{figure}"
     page = report(
         f"{path}.html",
         caption=f"../report/{figure}.rst",
         category=category,
-        labels={"figure": title} | {name: f"{{{name}}}" for name in ("model", "corpus") if f"{{{name}}}" in results},
+        labels={"figure": title} | {name: f"{{{name}}}" for name in re.findall(r"{(\w+)}", folder)},
     )
     return {"html": page, "svg": f"{path}.svg", "png": f"{path}.png"}
 
@@ -95,15 +139,13 @@ def with_vectors_of(source):
     return names_of("treebank") if named == source else "(?!)"
 
 
-def shards(folder):
-    """An input function: the files of all shards of a run below a folder, in order."""
+def shards(folder, *of):
+    """An input function: the files of all shards of a run below a folder, in order; `of` are wildcards, here `model`."""
 
     def paths(wildcards):
         count = CORPORA[wildcards.corpus]["shards"]
-        return [
-            f"{folder}/{wildcards.model}/{wildcards.corpus}/{number}-of-{count}.parquet"
-            for number in range(1, count + 1)
-        ]
+        run = Path(folder, *(wildcards[name] for name in of or ("model",)), wildcards.corpus)
+        return [f"{run}/{number}-of-{count}.parquet" for number in range(1, count + 1)]
 
     return paths
 
@@ -195,6 +237,11 @@ def checkpoint(wildcards):
     """A param: where the model is to be loaded from."""
     model = MODELS[wildcards.model]
     return f"downloads/models/{wildcards.model}" if model["revision"] else model["source"]
+
+
+def fetched_list(wildcards):
+    """The list of the files that fetch_model downloaded; none of a model that is here."""
+    return f"downloads/models/{wildcards.model}.json" if MODELS[wildcards.model]["revision"] else []
 
 
 def checkpoint_files(wildcards):

@@ -20,6 +20,8 @@ localrules:
     norms,
     figure_sep,
     compare,
+    compare_divergence,
+    series,
 
 
 rule figure_1:
@@ -127,3 +129,25 @@ rule compare:
         of_comparisons(runs("treebank"), "syntax.csv", *figures("compare_syntax")),
         of_comparisons(runs("coreference"), "coreference.csv"),
         of_comparisons(probe_runs(), "probes.csv"),
+
+
+rule compare_divergence:
+    input:
+        [
+            f"results/compare/{corpus}/{table}.csv"
+            for corpus in CORPORA
+            if compared_on(corpus)
+            for table in ("divergence", "nearest", "layers", "pairs", "left_out")
+        ],
+        [
+            f"results/compare/{corpus}/{model}/{other}/{file}"
+            for corpus in CORPORA
+            for model, other in compared_on(corpus)
+            for file in figures("compare_divergence")
+        ],
+
+
+rule series:
+    input:
+        of_series("treebank", "syntax/best.csv", "syntax/traced.csv", *figures("series_syntax")),
+        of_series("text", "surface/heads.csv", "surface/layers.csv", *figures("series_surface")),

@@ -85,17 +85,25 @@ def heat_map(
     return alt.layer(*marks).properties(**panel, title=title)
 
 
-def grid(cells: pl.DataFrame) -> tuple[alt.Chart, float, dict[str, float]]:
+def grid(
+    cells: pl.DataFrame, largest: float = LARGEST_CELL, width: float = PANEL_WIDTH
+) -> tuple[alt.Chart, float, dict[str, float]]:
     """
     Begin a heat map: a chart of these cells (layer, head and more) on axes of head and layer, yet without a mark.
+
+    Parameters
+    ----------
+    largest, width
+        The most pixels that a cell and the panel take.
 
     Returns
     -------
     The chart; the side of a cell in pixels; width and height of the panel.
     """
     last_layer, last_head = cells["layer"].max(), cells["head"].max()
-    cell = min(LARGEST_CELL, PANEL_WIDTH / last_head)
-    base = alt.Chart(cells).encode(_axis(alt.X, "head", last_head), _axis(alt.Y, "layer", last_layer))
+    cell = min(largest, width / last_head)
+    axes = number_axis(alt.X, "head", last_head, "Head"), number_axis(alt.Y, "layer", last_layer, "Layer")
+    base = alt.Chart(cells).encode(*axes)
     return base, cell, {"width": cell * last_head, "height": cell * last_layer}
 
 
@@ -110,7 +118,8 @@ def outlines(base: alt.Chart, cell: float, stroke: str) -> alt.Chart:
     return base.mark_point(shape="square", size=size, stroke=stroke, strokeWidth=2.5, opacity=1)
 
 
-def _axis(channel, name, last):
+def number_axis(channel, column: str, last: int, title: str):
+    """Return an axis of layers or heads, 1 to `last`, `channel` being `alt.X` or `alt.Y`."""
     values = list(range(1, last + 1, math.ceil(last / MOST_LABELS)))
     axis = alt.Axis(values=values, labelAngle=0, ticks=False, domain=False, labelFontSize=10)
-    return channel(f"{name}:O", title=name.capitalize(), axis=axis, scale=alt.Scale(domain=list(range(1, last + 1))))
+    return channel(f"{column}:O", title=title, axis=axis, scale=alt.Scale(domain=list(range(1, last + 1))))

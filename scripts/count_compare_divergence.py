@@ -1,0 +1,39 @@
+"""Sum the divergence of every head of one model from every head of another on a shard. On a GPU where there is one."""
+
+from headscope.between.agreement import agreement
+from headscope.between.counting import count_between
+from headscope.description import Description
+from headscope.devices import pick_device
+from headscope.encoding import read_encoded
+from headscope.files import write_table
+from headscope.jobs import LOG, run
+from headscope.store import Shard, Shards
+
+
+def main(
+    description,
+    other_description,
+    encoded,
+    other_encoded,
+    attention,
+    other_attention,
+    sums,
+    examples,
+    smoothing,
+    device,
+):
+    """Write one row per pair of heads, and the examples that were added: none where the models cannot be compared."""
+    described = Description.read(description), Description.read(other_description)
+    both = read_encoded(encoded), read_encoded(other_encoded)
+    agreed = agreement(*both, *(one.name for one in described))
+    if agreed.refused:
+        LOG.warning("%s", agreed.refused)
+    maps = Shard(attention, model=described[0].weights, corpus=both[0].corpus)
+    others = Shards(other_attention, model=described[1].weights, corpus=both[1].corpus)
+    by_pair, added = count_between(maps, others, both, described, agreed, smoothing, pick_device(device))
+    write_table(by_pair, sums)
+    write_table(added, examples)
+
+
+if __name__ == "__main__":
+    run(main, snakemake, "device")
