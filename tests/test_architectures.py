@@ -461,6 +461,8 @@ def test_xlnet_is_given_the_segments_that_it_was_trained_with(runs):
     xlnet = runs(next(entry for entry in ARCHITECTURES if entry.family == "XLNet"))
     ids, segments = ids_and_segments(xlnet)
     assert segments[0, -1] == 2, "its cls is a segment of its own"
+    for row in xlnet.sentences.table["segments"]:
+        assert row.to_list() == [0] * (len(row) - 1) + [2], "in sentences too"
     told, untold = (xlnet.model.forward(ids, part)[0] for part in (segments, None))
     assert (told[1] - untold[1]).abs().max() > 1e-3
 

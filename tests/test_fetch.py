@@ -8,8 +8,9 @@ import pytest
 import stanza
 from hub import Hub
 
+from headscope import fetch
 from headscope.errors import InputError
-from headscope.fetch import fetch_file, fetch_stanza
+from headscope.fetch import fetch_checkpoint, fetch_file, fetch_stanza
 
 CONTENT = b"one\ntwo\n" * 10_000
 
@@ -43,6 +44,23 @@ def test_another_file_than_expected_is_refused_and_not_kept(address, tmp_path, p
 def test_an_address_that_does_not_answer_is_named(tmp_path):
     with pytest.raises(InputError, match=r"http://127.0.0.1:9/x: expected a file, found: .*check the address"):
         fetch_file("http://127.0.0.1:9/x", "0" * 64, tmp_path / "text")
+
+
+@pytest.mark.parametrize(("model_type", "with_weights"), [("bert", True), ("mamba", False)])
+def test_no_weights_are_fetched_of_a_model_without_maps(tmp_path, monkeypatch, model_type, with_weights):
+    fetched = []
+
+    def download(source, revision, folder, patterns):
+        fetched.extend(patterns)
+        (tmp_path / "config.json").write_text(json.dumps({"model_type": model_type}))
+
+    monkeypatch.setattr(fetch, "_download_checkpoint", download)
+    if with_weights:
+        fetch_checkpoint("org/tiny", "0" * 40, tmp_path, tmp_path / "files.json")
+    else:
+        with pytest.raises(InputError, match=r"model org/tiny: expected an architecture with a map .*, found mamba: "):
+            fetch_checkpoint("org/tiny", "0" * 40, tmp_path, tmp_path / "files.json")
+    assert ("*.safetensors" in fetched) == with_weights
 
 
 @pytest.fixture

@@ -238,11 +238,23 @@ def _encode_words_of(row, is_cut, pieces, before, after, tokenizer, kinds):
         row["where"],
         is_cut,
         ids,
-        [0] * len(ids),
+        _segments(tokenizer, len(before), len(after), len(ids)),
         words,
         names,
         [*special_before, *marks, *special_after],
     )
+
+
+def _segments(tokenizer, before: int, after: int, size: int) -> list[int]:
+    """The segment ids of a single text: 0, but for special tokens that the tokenizer gives another, as XLNet's cls."""
+    of_first, of_text, of_last = _segments_around(tokenizer, before, after)
+    return [*of_first, *[of_text] * (size - before - after), *of_last]
+
+
+@cache
+def _segments_around(tokenizer, before, after):
+    types = tokenizer("a", split_special_tokens=True, return_token_type_ids=True)["token_type_ids"]
+    return types[:before], types[before], types[len(types) - after :]
 
 
 def kind_teller(tokenizer):

@@ -35,7 +35,7 @@ def describe(
     text = model.tokenizer(PROBE_TEXT * PROBE_TOKENS, truncation=True, max_length=size, return_tensors="pt")
     maps, row_sum_error = model.forward(text["input_ids"])
     check_rows(row_sum_error)
-    _refuse_layers_without_maps(len(maps), len(model.hidden_states(text["input_ids"][:, :1])) - 1, model)
+    _refuse_layers_without_maps(model, text["input_ids"][:, :1], len(maps))
     return Description(
         name=name,
         source=source,
@@ -55,8 +55,12 @@ def describe(
     )
 
 
-def _refuse_layers_without_maps(maps: int, layers: int, model):
-    """Number layers by their maps only where every layer has one."""
+def _refuse_layers_without_maps(model, ids, maps: int):
+    """Number layers by their maps only where every layer has one; layers are told by their hidden states, if given."""
+    try:
+        layers = len(model.hidden_states(ids)) - 1
+    except InputError:
+        return
     if layers > maps:
         raise InputError(
             f"{type(model.network).__name__}: expected attention maps of each of its {layers} layers, found {maps}; "
