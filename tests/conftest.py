@@ -1,6 +1,7 @@
 import os
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the tests' models are small, and several tests run side by side
 
 import pytest
 from checkpoints import DEMO_TEXT, save_bert, save_gpt2

@@ -43,7 +43,7 @@ def write_inputs(folder: Path, config: dict) -> Path:
 
 def snakemake(folder: Path, *arguments, **environment) -> subprocess.CompletedProcess:
     """Run Snakemake in a folder; its output, standard and error together, is in `stdout`."""
-    command = [sys.executable, "-m", "snakemake", *arguments, "--cores", "2", "--configfile", "tiny.yaml"]
+    command = [sys.executable, "-m", "snakemake", *arguments, "--cores", "2", "--max-threads", "1", "--configfile", "tiny.yaml"]
     return subprocess.run(
         command,
         cwd=folder,
