@@ -157,6 +157,18 @@ def test_broadness_is_a_share_of_the_entropy_that_a_layer_allows():
     assert rows["cls_broad_in_last"]["detail"] == "3.50 nats in the last layer"
 
 
+def test_nearly_even_attention_makes_no_order_of_layers():
+    little_more = [0.010, 0.011, 0.012, 0.013]
+    rows = judged_text(
+        *(4, describe(4, 1)),
+        **{"heads": 1, "to_cls": little_more[::-1], "to_sep": [0.02] * 4, "to_punctuation": little_more},
+        **{"entropy": [3.99, 3.98, 3.97, 3.96], "entropy_from_cls": [3.96, 3.97, 3.98, 3.99]},
+    )
+    compared = ("cls_before_sep", "sep_before_punctuation", "broad_in_lowest", "cls_broad_in_last")
+    assert all(rows[claim]["value"] > 0 for claim in compared)
+    assert {rows[claim]["verdict"] for claim in compared} == {"does not hold"}
+
+
 def test_a_causal_model_without_special_tokens_is_excused_with_the_reason():
     lacking = dict.fromkeys(("to_cls", "to_sep", "sep_to_sep", "other_to_sep", "entropy_from_cls"))
     rows = judged_text(3, describe(3, causal=True), to_previous=[0.9, 0, 0, 0, 0, 0], **lacking)

@@ -16,6 +16,8 @@ NOTES = (
     "interval that these allow.",
     "Holds: the whole interval is as expected; does not hold: none of it is; undecided: part of it is. Without an "
     "interval the value alone says.",
+    "The paper gives no bounds for “early”, “broad” or “close”: where a claim compares depths or entropies, the bound "
+    "is ours, and such that nearly even attention does not pass it.",
     "The best head is chosen on the sentences or documents that it is scored on, as in the paper: see the held-out "
     "columns of Tables 1 and 2.",
     "Relative depth: layer ÷ number of layers, so the last layer has 1.",

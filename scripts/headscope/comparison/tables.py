@@ -20,7 +20,6 @@ SURFACE = pl.Schema(
         "uniform": pl.Float64,
     }
 )
-OF_CLAIM = ("section", "statement", "definition", "paper", "unit")
 
 
 def by_model(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
@@ -78,8 +77,11 @@ def claims_by_model(runs: Iterable[tuple[str, str]], tables: Iterable[pl.DataFra
         table.with_columns(model=pl.lit(model), corpus=pl.lit(corpus))
         for (model, corpus), table in zip(runs, tables, strict=True)
     )
-    words = {key: [getattr(claim, key) for claim in CLAIMS.values()] for key in OF_CLAIM}
-    known = pl.DataFrame({"claim": list(CLAIMS)} | words)
+    known = pl.DataFrame(
+        [(it.name, it.section, it.statement, it.definition, it.paper, it.unit) for it in CLAIMS.values()],
+        ["claim", "section", "statement", "definition", "paper", "unit"],
+        orient="row",
+    )
     section = pl.col("section").replace_strict({name: place for place, name in enumerate(SECTIONS)})
     claim = pl.col("claim").replace_strict({name: place for place, name in enumerate(CLAIMS)})
     corpus = pl.col("corpus").replace_strict({name: place for place, (_, name) in enumerate(runs)})
