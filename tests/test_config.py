@@ -241,8 +241,10 @@ def test_only_formats_of_documents_take_many_files(config, tmp_path, monkeypatch
 
 def test_the_paper_config_is_valid():
     paper = complete(yaml.safe_load(PAPER.read_text("utf-8")), base=REPOSITORY)
-    (bert,) = paper["models"]
-    assert bert["source"] == "google-bert/bert-base-uncased"
+    bert, twin = paper["models"]
+    assert bert["source"] == twin["source"] == "google-bert/bert-base-uncased"
+    assert bert["revision"] == twin["revision"] and twin["random_init"] and not bert["random_init"]
+    assert paper["probes"]["train"] == "ewt-train"
     assert all(corpus["sha256"] for corpus in paper["corpora"])
 
 

@@ -21,7 +21,8 @@ CLUSTERS = {"count_divergence": 2, "merge_divergence": 1, "map_heads": 1, "draw_
 NORMS = {"count_norms": 2, "merge_norms": 1, "compare_sep": 1, "render_claims": 1, "draw_figure_sep": 1}
 GRADIENTS = {"check_mlm_head": 1, "count_gradients": 2, "merge_gradients": 1}
 OF_MAPS = MAPS | SURFACE | FIGURE_1 | FIGURES_2_AND_4 | CLUSTERS
-ALL_JOBS = READING | {"list_skipped": 1} | OF_MAPS | NORMS | GRADIENTS | {"draw_figure_3": 1}
+CLAIMS = {"judge_claims": 1, "compare_claims": 1}
+ALL_JOBS = READING | {"list_skipped": 1} | OF_MAPS | NORMS | GRADIENTS | {"draw_figure_3": 1} | CLAIMS
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,17 @@ from checkpoints import DEMO_TEXT, REPOSITORY
 
 TARGETS = {
     *("total", "all", "surface", "syntax", "coreference", "clusters", "norms", "gradients"),
-    *("probes", "table_1", "table_2", "table_3", "figure_sep", *(f"figure_{number}" for number in range(1, 7))),
+    *(
+        "probes",
+        "compare",
+        "compare_divergence",
+        "series",
+        "table_1",
+        "table_2",
+        "table_3",
+        "figure_sep",
+        *(f"figure_{number}" for number in range(1, 7)),
+    ),
 }
 PARTS = ("workflow", "scripts", "envs", "config")
 
@@ -43,7 +53,18 @@ def write_inputs(folder: Path, config: dict) -> Path:
 
 def snakemake(folder: Path, *arguments, **environment) -> subprocess.CompletedProcess:
     """Run Snakemake in a folder; its output, standard and error together, is in `stdout`."""
-    command = [sys.executable, "-m", "snakemake", *arguments, "--cores", "2", "--max-threads", "1", "--configfile", "tiny.yaml"]
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        *arguments,
+        "--cores",
+        "2",
+        "--max-threads",
+        "1",
+        "--configfile",
+        "tiny.yaml",
+    ]
     return subprocess.run(
         command,
         cwd=folder,
