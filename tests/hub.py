@@ -9,6 +9,7 @@ class Hub(http.server.BaseHTTPRequestHandler):
     """Answers what huggingface_hub asks of the real one; any other path is a file of the folder."""
 
     REVISION = "0123456789abcdef0123456789abcdef01234567"
+    NAMES = ("main", "step1000")  # of branches, which all stand for it
 
     def __init__(self, folder, *arguments):
         self._folder = folder
@@ -16,7 +17,7 @@ class Hub(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         path = self.path.partition("?")[0]
-        if path in ("/api/models/org/tiny", "/api/models/org/tiny/revision/main"):
+        if path in ("/api/models/org/tiny", *(f"/api/models/org/tiny/revision/{name}" for name in self.NAMES)):
             about = json.dumps({"id": "org/tiny", "sha": self.REVISION}).encode()
             self._answer(about, {"Content-Type": "application/json"})
             return

@@ -1,16 +1,21 @@
 import hashlib
 import http.server
 import json
+import os
+import subprocess
+import sys
 import threading
 from functools import partial
 
 import pytest
 import stanza
+from checkpoints import REPOSITORY
 from hub import Hub
 
 from headscope import fetch
 from headscope.errors import InputError
 from headscope.fetch import fetch_checkpoint, fetch_file, fetch_stanza
+from headscope.sources import fetched_commit
 
 CONTENT = b"one\ntwo\n" * 10_000
 
@@ -150,3 +155,36 @@ def test_a_transformer_that_the_hub_does_not_give_is_named(with_coreference, tmp
         )
     assert [str(model) for model in asked] == ["models/xx/coref/large.pt"]
     assert not (tmp_path / "models.json").exists()
+
+
+def fetch_named(address, tmp_path, revision):
+    """The rule's call in a process of its own, since the hub's address is read once."""
+    call = f"fetch_checkpoint('org/tiny', {revision!r}, {str(tmp_path / 'model')!r}, {str(tmp_path / 'model.json')!r})"
+    here = {"HF_ENDPOINT": address, "HF_HUB_OFFLINE": "0", "HF_HOME": str(tmp_path / "hub")}
+    return subprocess.run(
+        [sys.executable, "-c", f"from headscope.fetch import fetch_checkpoint; {call}"],
+        env=os.environ | here | {"PYTHONPATH": str(REPOSITORY / "scripts")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_commit_that_a_branch_stands_for_is_listed_and_kept(address, tmp_path):
+    (tmp_path / "served" / "config.json").write_text("{}")
+    run = fetch_named(address, tmp_path, "step1000")
+    assert run.returncode == 0, run.stderr
+    assert fetched_commit(tmp_path / "model.json") == Hub.REVISION
+    listed = json.loads((tmp_path / "model.json").read_text("utf-8"))
+    assert listed["sha256"].keys() == {"config.json", "text.txt"}
+    assert fetch_named(address, tmp_path, "step1000").returncode == 0, "the same commit again"
+    (tmp_path / "model" / ".cache" / "commit").write_text("f" * 40)  # as if it had stood for another
+    run = fetch_named(address, tmp_path, "step1000")
+    assert f"model org/tiny: expected step1000 at commit {'f' * 40}" in run.stderr
+    assert f"it stands for {Hub.REVISION} now; write step1000@{'f' * 40} to stay, or delete the folder" in run.stderr
+
+
+def test_a_branch_that_is_not_there_is_named(address, tmp_path):
+    run = fetch_named(address, tmp_path, "step5")
+    assert "model org/tiny at step5: expected it on the Hugging Face hub, found: " in run.stderr
+    assert not (tmp_path / "model.json").exists()

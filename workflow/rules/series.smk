@@ -23,8 +23,12 @@ rule merge_series_syntax:
         traced_csv="results/series/{series}/{corpus}/syntax/traced.csv",
     log:
         "logs/merge_series_syntax/{series}/{corpus}.log",
+    benchmark:
+        "logs/merge_series_syntax/{series}/{corpus}.benchmark.tsv"
     conda:
         "../../envs/analyse.yaml"
+    resources:
+        mem_mb=lambda wildcards, input, attempt: attempt * int(2000 + 10 * input.size_mb),
     params:
         steps=steps,
         code=code_of("merge_series_syntax"),
@@ -43,8 +47,12 @@ rule merge_series_surface:
         layers_csv="results/series/{series}/{corpus}/surface/layers.csv",
     log:
         "logs/merge_series_surface/{series}/{corpus}.log",
+    benchmark:
+        "logs/merge_series_surface/{series}/{corpus}.benchmark.tsv"
     conda:
         "../../envs/analyse.yaml"
+    resources:
+        mem_mb=lambda wildcards, input, attempt: attempt * int(2000 + 10 * input.size_mb),
     params:
         steps=steps,
         code=code_of("merge_series_surface"),

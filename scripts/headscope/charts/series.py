@@ -5,7 +5,7 @@ import math
 import altair as alt
 import polars as pl
 
-from headscope.charts.theme import BLUE, GREY, VERMILLION, layer_colour, notice, titled
+from headscope.charts.theme import BLUE, GREY, MOST_LAYER_TICKS, VERMILLION, layer_colour, notice, titled
 from headscope.description import Description
 from headscope.syntax.names import ALL, DIRECTION_NAMES, relations_to_show, scheme_name
 
@@ -122,6 +122,7 @@ def _measured(layers: pl.DataFrame, name: str) -> bool:
 
 
 def _measure(layers: pl.DataFrame, column: str, label: str, domain: list[float]) -> alt.Chart:
+    last = layers["layer"].max()
     shares = {} if column.startswith("entropy") else {"format": ".0%"}
     return (
         alt.Chart(layers)
@@ -134,7 +135,9 @@ def _measure(layers: pl.DataFrame, column: str, label: str, domain: list[float])
                 scale=alt.Scale(domain=domain, nice=False),
                 axis=alt.Axis(tickCount=5, **shares),
             ),
-            layer_colour(layers["layer"].max(), gradientLength=150),
+            layer_colour(
+                last, values=list(range(1, last + 1, math.ceil(last / MOST_LAYER_TICKS))), symbolType="stroke"
+            ),
             detail="layer:O",
             tooltip=[
                 STEP_TOOLTIP,
