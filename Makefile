@@ -16,7 +16,7 @@ demo: $(BIN)/ready
 	snakemake --cores $(CORES)
 
 test: $(BIN)/ready
-	python -m pytest
+	python -m pytest -n auto --dist loadfile
 
 lint: $(BIN)/ready
 	ruff check .
