@@ -13,7 +13,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .PHONY: demo test lint bench docs lock
 
 demo: $(BIN)/ready
-	snakemake --cores $(CORES)
+	snakemake --cores $(CORES) --max-threads 1
 
 test: $(BIN)/ready
 	python -m pytest -n auto --dist loadfile
