@@ -103,3 +103,8 @@ def test_no_environment_lies_idle():
 
 def test_targets_make_nothing_themselves():
     assert not re.search(r"^    (output|script|shell|run):", TARGETS.read_text("utf-8"), re.MULTILINE)
+
+
+def test_no_helper_of_the_rules_is_defined_twice():
+    names = re.findall(r"^def (\w+)", (TARGETS.parent / "common.smk").read_text("utf-8"), re.MULTILINE)
+    assert len(names) == len(set(names))

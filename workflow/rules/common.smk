@@ -342,7 +342,7 @@ def compared_models(wildcards):
     return models
 
 
-def of_compared(path):
+def of_each_model(path):
     """An input function: this file of each model that is compared on a corpus."""
 
     def paths(wildcards):

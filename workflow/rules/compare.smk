@@ -57,8 +57,8 @@ rule compare_claims:
 rule compare_surface:
     """Compare what the heads of several models look at in {wildcards.corpus}."""
     input:
-        heads=of_compared("results/{model}/{corpus}/surface/heads.parquet"),
-        uniform=of_compared("results/{model}/{corpus}/surface/uniform.parquet"),
+        heads=of_each_model("results/{model}/{corpus}/surface/heads.parquet"),
+        uniform=of_each_model("results/{model}/{corpus}/surface/uniform.parquet"),
     output:
         surface="results/compare/{corpus}/surface.parquet",
         surface_csv="results/compare/{corpus}/surface.csv",
@@ -76,7 +76,7 @@ rule compare_surface:
 rule compare_tables:
     """Put the tables of {wildcards.analysis} of several models on {wildcards.corpus} together."""
     input:
-        tables=of_compared("results/{model}/{corpus}/{table}.parquet"),
+        tables=of_each_model("results/{model}/{corpus}/{table}.parquet"),
     output:
         compared="results/compare/{corpus}/{analysis}.parquet",
         compared_csv="results/compare/{corpus}/{analysis}.csv",
@@ -96,7 +96,7 @@ rule compare_tables:
 rule draw_compare_surface:
     """Draw what the heads of several models look at in {wildcards.corpus}."""
     input:
-        descriptions=of_compared("models/{model}/description.json"),
+        descriptions=of_each_model("models/{model}/description.json"),
         surface="results/compare/{corpus}/surface.parquet",
         library=LIBRARY,
     output:
@@ -115,7 +115,7 @@ rule draw_compare_surface:
 rule draw_compare_syntax:
     """Draw the best head of each relation of {wildcards.corpus} in several models."""
     input:
-        descriptions=of_compared("models/{model}/description.json"),
+        descriptions=of_each_model("models/{model}/description.json"),
         syntax="results/compare/{corpus}/syntax.parquet",
         library=LIBRARY,
     output:
