@@ -12,7 +12,7 @@ from benchmarks.common import REPOSITORY, Row
 
 def seconds_of(folder):
     started = time.perf_counter()
-    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--max-threads", "1"]  # as `make demo`
+    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--max-threads", "1"]  # as `make demo` does
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     return time.perf_counter() - started
 
@@ -23,6 +23,6 @@ def measure():
             shutil.copytree(REPOSITORY / part, Path(folder) / part)
         first, second = seconds_of(folder), seconds_of(folder)
     return [
-        Row("the whole demo, environment in place, two cores", f"{first:.0f} s", "under 180 s: two minutes, and one for the probes"),
+        Row("the whole demo, environment in place, two cores", f"{first:.0f} s", "under 180 s, a minute for probes"),
         Row("`snakemake` with nothing to do", f"{second:.1f} s", "under 6 s"),
     ]
