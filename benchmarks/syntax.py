@@ -43,7 +43,8 @@ def looped(shard, trees):
 
 
 def _score(counts, row, scored, head_direction):
-    predictions = [int(np.argmax(scored[word])) for word in range(len(scored))]
+    # A row of zeros, as a half-precision map may have beside a special token, picks no word: itself, which is never right.
+    predictions = [int(np.argmax(row)) if row.max() > 0 else word for word, row in enumerate(scored)]
     for scheme in SCHEMES:
         gold_heads, relations = row[f"{scheme}_heads"], row[f"{scheme}_relations"]
         for word, (gold, relation) in enumerate(zip(gold_heads, relations, strict=True)):
