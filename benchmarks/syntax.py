@@ -34,7 +34,8 @@ def looped(shard, trees):
         for example, weights in zip(maps.examples.tolist(), maps.weights, strict=True):
             row = rows[example]
             attention = weights[:, :, 1:-1, 1:-1].astype(np.float32)
-            attention[:, :, range(len(row["words"])), range(len(row["words"]))] = -1
+            # Below any weight but zero: where a half-precision map has only zeros, a word picks itself and is not right.
+            attention[:, :, range(len(row["words"])), range(len(row["words"]))] = 1e-9
             for layer, heads in enumerate(attention, start=1):
                 for head, table in enumerate(heads, start=1):
                     for direction, scored in zip(DIRECTIONS, (table, table.T), strict=True):
@@ -43,8 +44,7 @@ def looped(shard, trees):
 
 
 def _score(counts, row, scored, head_direction):
-    # A row of zeros, as a half-precision map may have beside a special token, picks no word: itself, which is never right.
-    predictions = [int(np.argmax(row)) if row.max() > 0 else word for word, row in enumerate(scored)]
+    predictions = [int(np.argmax(scored[word])) for word in range(len(scored))]
     for scheme in SCHEMES:
         gold_heads, relations = row[f"{scheme}_heads"], row[f"{scheme}_relations"]
         for word, (gold, relation) in enumerate(zip(gold_heads, relations, strict=True)):
