@@ -34,7 +34,7 @@ def looped(shard, trees):
         for example, weights in zip(maps.examples.tolist(), maps.weights, strict=True):
             row = rows[example]
             attention = weights[:, :, 1:-1, 1:-1].astype(np.float32)
-            # Below any weight but zero: where a half-precision map has only zeros, a word picks itself and is not right.
+            # Below any weight but zero: where a half-precision map has zeros only, a word picks itself, never rightly.
             attention[:, :, range(len(row["words"])), range(len(row["words"]))] = 1e-9
             for layer, heads in enumerate(attention, start=1):
                 for head, table in enumerate(heads, start=1):
