@@ -40,7 +40,7 @@ def test_a_short_config_gets_every_default(config):
             {"name": "demo-stories", "kind": "treebank", "path": "config/demo/coreference.conllu", "shards": 1},
             {"name": "demo-coreference", "kind": "coreference", "path": "config/demo/coreference.conllu", "shards": 1},
         ],
-        "probes": {"train": "demo-stories", "learning_curve": [50, 100], "structural_rank": 64},
+        "probes": {"train": "demo-stories"},
     }
     assert complete(short, base=REPOSITORY) == complete(config, base=REPOSITORY)
 
