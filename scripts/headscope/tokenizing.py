@@ -7,11 +7,13 @@ reads it as the special token all the same, a word is spelled in characters and 
 
 import math
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate, chain
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 
 from headscope.corpora import SKIPPED
 from headscope.description import Description
@@ -196,8 +198,18 @@ def encode_words(
             f"{texts['where'].first()}: expected texts whose words have tokens, found none among {texts.height} that "
             "can be taken; is this text in the model's script, and max_tokens large enough?"
         )
-    columns = dict(zip(ENCODED, zip(*kept, strict=True), strict=True))
-    return pl.DataFrame(columns, ENCODED), pl.DataFrame(skipped, SKIPPED, orient="row")
+    columns = [_column(name, values) for name, values in zip(ENCODED, zip(*kept, strict=True), strict=True)]
+    return pl.DataFrame(columns), pl.DataFrame(skipped, SKIPPED, orient="row")
+
+
+def _column(name: str, values: Sequence) -> pl.Series:
+    """A column of `ENCODED`; lists are joined first, which takes a fraction of the time of a series a list."""
+    dtype = ENCODED[name]
+    if not isinstance(dtype, pl.List):
+        return pl.Series(name, values, dtype)
+    offsets = np.cumsum([0, *map(len, values)])
+    flat = pl.Series(list(chain.from_iterable(values)), dtype=dtype.inner).to_arrow()
+    return pl.Series(name, pa.LargeListArray.from_arrays(offsets, flat), dtype)
 
 
 def special_tokens_around(tokenizer) -> tuple[list[int], list[int]]:
