@@ -66,7 +66,7 @@ def count_probes(
     Columns as `COUNTS`; by probe, sentences it was trained on, seed and example.
     """
     fitted = [run for probe in probes for run in _fitted(probe, vectors, described)]
-    golds = {False: trees, True: permuted_trees(trees)}
+    golds = {control: permuted_trees(trees) if control else trees for control in {run.control for run in fitted}}
     numbers_of = dict(zip(encoded.table["example"].to_list(), numbers, strict=True))
     rows = []
     with torch.inference_mode():

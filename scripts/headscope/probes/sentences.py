@@ -6,7 +6,6 @@ training treebank, re-laid once, so that no result depends on how they were shar
 """
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ import torch
 
 from headscope.encoding import Encoded, Kind, word_rows
 from headscope.errors import InputError
-from headscope.files import replacing
+from headscope.files import read_ahead, replacing
 from headscope.probes.trees import Trees
 from headscope.store import Maps
 
@@ -226,16 +225,9 @@ class Sentences:
         by_key
             Whether to lay the weights out by key as well, which a processor would otherwise do for every product.
         """
-        with pa.OSFile(str(self._path)) as file, ThreadPoolExecutor(max_workers=1) as disk:
+        with pa.OSFile(str(self._path)) as file:
             reader = pa.ipc.open_file(file)
-            waiting = None
-            for rows in plan:
-                reading = disk.submit(self._read, reader, rows, by_key)
-                if waiting is not None:
-                    yield waiting.result()
-                waiting = reading
-            if waiting is not None:
-                yield waiting.result()
+            yield from read_ahead(lambda rows: self._read(reader, rows, by_key), plan)
 
     def _read(self, reader, rows: np.ndarray, by_key: bool) -> Batch:
         sizes = self.sizes[rows]
