@@ -400,6 +400,14 @@ def test_dots_have_a_lane_a_model_and_rare_relations_are_counted():
     ]
 
 
+def test_models_on_a_treebank_without_stanford_labels_are_compared_in_its_own():
+    rows = [relation("all", 0.4, 0.3, 0.5, 0.3, total=900), relation("det", 0.8, 0.7, 0.9, 0.5)]
+    table = by_model({name: pl.DataFrame(rows, TABLE1).with_columns(scheme=pl.lit("ud")) for name in "ab"})
+    spec = compare_syntax(table, {"a": "A", "b": "B"}, "nachrichten", "stanford", 20).to_dict()
+    assert spec["layer"][-1]["encoding"]["y"]["sort"] == ["all", "det"]
+    assert spec["title"]["subtitle"][0] == "nachrichten, Universal Dependencies"
+
+
 def test_neither_claims_nor_charts_need_torch():
     code = (
         "import sys, headscope.comparison.catalogue, headscope.comparison.claims_page, headscope.comparison.tables, "

@@ -226,6 +226,12 @@ def test_a_corpus_without_a_frequent_relation_still_gets_a_figure(syntax):
     assert "There is no relation to show." in written(series_syntax(best.vstack(syntax[0]), traced, "t", "c", "ud", 20))
 
 
+def test_a_corpus_without_stanford_labels_is_shown_in_its_own(syntax):
+    own = [table.with_columns(scheme=pl.lit("ud")) for table in syntax]
+    chart = series_syntax(*own, "tiny", "trees", "stanford", 20).to_dict()
+    assert len(chart["concat"]) == 2 and "Universal Dependencies" in chart["title"]["subtitle"][0]
+
+
 @pytest.mark.parametrize("steps", [STEPS, {"tiny@0": 0}, {"tiny@5": 5}, {"tiny@5": 5, "tiny@500": 500}])
 def test_the_figure_of_surface_has_a_line_a_layer_for_any_steps(steps):
     tables = [surface(0.2 + 0.1 * number) for number, _ in enumerate(steps)]

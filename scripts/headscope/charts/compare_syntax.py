@@ -4,8 +4,9 @@ import altair as alt
 import polars as pl
 
 from headscope.charts.models import by_number, colour_and_shape
+from headscope.charts.syntax_baseline import best_head_tooltip, named_best_heads
 from headscope.charts.theme import notice, titled
-from headscope.syntax.names import DIRECTION_NAMES, common_relations, left_out_sentence, scheme_name, signed
+from headscope.syntax.names import common_relations, left_out_sentence, scheme_in, scheme_name
 
 WIDTH, GAP = 560, 12  # pixels: of the axis, between rows
 LANES = 11, 8  # pixels: of one model's lane in a row, where models are few or many
@@ -25,6 +26,7 @@ def compare_syntax(table: pl.DataFrame, titles: dict[str, str], corpus: str, sch
     rare
         A relation with fewer dependents in every model is left out, and counted in the subtitle.
     """
+    scheme = scheme_in(table, scheme)
     most = table.with_columns(pl.max("total").over("scheme", "relation")).unique(
         ["scheme", "relation"], keep="first", maintain_order=True
     )
@@ -42,12 +44,7 @@ def compare_syntax(table: pl.DataFrame, titles: dict[str, str], corpus: str, sch
 
 def _dots(rows: pl.DataFrame, relations: list[str], titles: dict[str, str]) -> alt.LayerChart:
     lanes = list(titles.values())
-    shown = rows.with_columns(
-        title=pl.col("model").replace_strict(titles),
-        name=pl.format("{}-{}", "layer", "head"),
-        way=pl.col("direction").replace_strict(DIRECTION_NAMES),
-        offset=pl.col("baseline_offset").map_elements(signed, return_dtype=pl.String),
-    )
+    shown = named_best_heads(rows).with_columns(title=pl.col("model").replace_strict(titles))
     colour, shape = colour_and_shape(lanes)
     lane_height = by_number(len(lanes), *LANES)
     height = lane_height * len(lanes) + GAP
@@ -68,19 +65,7 @@ def _dots(rows: pl.DataFrame, relations: list[str], titles: dict[str, str]) -> a
     base = alt.Chart(shown).encode(
         y,
         lane,
-        tooltip=[
-            alt.Tooltip("title:N", title="Model"),
-            alt.Tooltip("relation:N", title="Relation"),
-            alt.Tooltip("total:Q", title="Dependents", format=","),
-            alt.Tooltip("name:N", title="Head"),
-            alt.Tooltip("way:N", title="Direction"),
-            alt.Tooltip("accuracy:Q", title="Accuracy", format=".1%"),
-            alt.Tooltip("ci_low:Q", title="95 % interval from", format=".1%"),
-            alt.Tooltip("ci_high:Q", title="to", format=".1%"),
-            alt.Tooltip("held_out_accuracy:Q", title="Held out", format=".1%"),
-            alt.Tooltip("baseline_accuracy:Q", title="Best fixed offset", format=".1%"),
-            alt.Tooltip("offset:N", title="Offset"),
-        ],
+        tooltip=[alt.Tooltip("title:N", title="Model"), *best_head_tooltip()],
     )
     ticks = base.mark_tick(thickness=2.4, size=lane_height, color=QUIET, opacity=0.75).encode(
         alt.X("baseline_accuracy:Q", **x)

@@ -7,7 +7,7 @@ import polars as pl
 
 from headscope.charts.theme import BLUE, GREY, MOST_LAYER_TICKS, VERMILLION, layer_colour, notice, titled
 from headscope.description import Description
-from headscope.syntax.names import ALL, DIRECTION_NAMES, relations_to_show, scheme_name
+from headscope.syntax.names import ALL, DIRECTION_NAMES, relations_to_show, scheme_in, scheme_name
 
 WIDTH, HEIGHT, COLUMNS = 250, 170, 3
 LABEL_WIDTH = 36  # pixels between two numbers of the axis
@@ -29,6 +29,7 @@ def series_syntax(
     rare
         A relation of fewer dependents is not shown; of the others `all` is, and those that gain most at the last step.
     """
+    scheme = scheme_in(best, scheme)
     last = best.filter(pl.col("step") == pl.col("step").max())
     shown = pl.concat([last.filter(scheme=scheme, relation=ALL), relations_to_show(last, scheme, [], rare)])
     panels = [_relation(best.filter(scheme=scheme, relation=row["relation"]), traced, row) for row in shown.to_dicts()]

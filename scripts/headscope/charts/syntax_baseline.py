@@ -34,16 +34,42 @@ def syntax_baseline(table1: pl.DataFrame, model: str, corpus: str, scheme: str, 
     )
 
 
-def _bars(shown: pl.DataFrame) -> alt.LayerChart:
-    count = pl.col("total").map_elements("{:,}".format, return_dtype=pl.String)
-    rows = shown.with_columns(
+def named_best_heads(table1: pl.DataFrame) -> pl.DataFrame:
+    """Return rows of `syntax/table1` with what a reader sees of the best head: `name`, `way` and the `offset`."""
+    return table1.with_columns(
         name=pl.format("{}-{}", "layer", "head"),
         way=pl.col("direction").replace_strict(DIRECTION_NAMES),
         offset=pl.col("baseline_offset").map_elements(signed, return_dtype=pl.String),
-        bar=pl.lit(BEST),
-        tick=pl.lit(HELD_OUT),
-        dot=pl.lit(OFFSET),
-    ).with_columns(note=pl.format("{} {}, n = {}", "name", "way", count))
+    )
+
+
+def best_head_tooltip() -> list[alt.Tooltip]:
+    """Return what pointing at a row of `named_best_heads` tells."""
+    return [
+        alt.Tooltip("relation:N", title="Relation"),
+        alt.Tooltip("total:Q", title="Dependents", format=","),
+        alt.Tooltip("name:N", title="Head"),
+        alt.Tooltip("way:N", title="Direction"),
+        alt.Tooltip("accuracy:Q", title="Accuracy", format=".1%"),
+        alt.Tooltip("ci_low:Q", title="95 % interval from", format=".1%"),
+        alt.Tooltip("ci_high:Q", title="to", format=".1%"),
+        alt.Tooltip("held_out_accuracy:Q", title="Held out", format=".1%"),
+        alt.Tooltip("baseline_accuracy:Q", title="Best fixed offset", format=".1%"),
+        alt.Tooltip("offset:N", title="Offset"),
+    ]
+
+
+def _bars(shown: pl.DataFrame) -> alt.LayerChart:
+    count = pl.col("total").map_elements("{:,}".format, return_dtype=pl.String)
+    rows = (
+        named_best_heads(shown)
+        .with_columns(
+            bar=pl.lit(BEST),
+            tick=pl.lit(HELD_OUT),
+            dot=pl.lit(OFFSET),
+        )
+        .with_columns(note=pl.format("{} {}, n = {}", "name", "way", count))
+    )
     y = alt.Y("relation:N", title=None, sort=shown["relation"].to_list(), axis=alt.Axis(ticks=False, labelPadding=6))
     x = {
         "title": "Accuracy",
@@ -52,18 +78,7 @@ def _bars(shown: pl.DataFrame) -> alt.LayerChart:
     }
     base = alt.Chart(rows).encode(
         y,
-        tooltip=[
-            alt.Tooltip("relation:N", title="Relation"),
-            alt.Tooltip("total:Q", title="Dependents", format=","),
-            alt.Tooltip("name:N", title="Head"),
-            alt.Tooltip("way:N", title="Direction"),
-            alt.Tooltip("accuracy:Q", title="Accuracy", format=".1%"),
-            alt.Tooltip("ci_low:Q", title="95 % interval from", format=".1%"),
-            alt.Tooltip("ci_high:Q", title="to", format=".1%"),
-            alt.Tooltip("held_out_accuracy:Q", title="Held out", format=".1%"),
-            alt.Tooltip("baseline_accuracy:Q", title="Best fixed offset", format=".1%"),
-            alt.Tooltip("offset:N", title="Offset"),
-        ],
+        tooltip=best_head_tooltip(),
     )
 
     bars = base.mark_bar(height={"band": 0.62}, opacity=0.55).encode(
