@@ -5,6 +5,7 @@ import gzip
 import os
 import socket
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -149,17 +150,16 @@ def settle_on_disk(path):
         os.close(file)
 
 
-def read_ahead(read: Callable[[Item], Read], items: Iterable[Item]) -> Iterator[Read]:
-    """Yield what `read` makes of each item, in order; the next is read meanwhile."""
+def read_ahead(read: Callable[[Item], Read], items: Iterable[Item], ahead: int = 1) -> Iterator[Read]:
+    """Yield what `read` makes of each item, in order; the next, or so many, are read meanwhile."""
     with ThreadPoolExecutor(max_workers=1) as disk:
-        waiting = None
+        waiting = deque()
         for item in items:
-            reading = disk.submit(read, item)
-            if waiting is not None:
-                yield waiting.result()
-            waiting = reading
-        if waiting is not None:
-            yield waiting.result()
+            waiting.append(disk.submit(read, item))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def _clear_leftovers(path, host):

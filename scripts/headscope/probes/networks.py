@@ -98,23 +98,21 @@ class AttentionProbe(nn.Module):
         dependent itself.
         """
         maps = batch.weights.float()
-        sentences, size, heads, _ = maps.shape
-        of_query = self.weights.expand(sentences, size, 2, heads)
         if self.reads_words:
-            of_words = self._numbers(batch.numbers, vectors)
-            of_query = of_query + of_words[:, :, 0]
-        both = _products(of_query, maps)
-        if self.reads_words:
+            of_query, of_key = self._numbers(batch.numbers, vectors)
             by_key = maps.transpose(1, 3) if batch.by_key is None else batch.by_key.float()
-            both = both + _products(of_words[:, :, 1], by_key).transpose(1, 3)
+            both = _products(of_query, maps) + _products(of_key, by_key).transpose(1, 3)
+        else:
+            both = _products(self.weights.expand(*maps.shape[:2], *self.weights.shape), maps)
         words = both[:, :, 0] + both[:, :, 1].transpose(1, 2)
         return _with_root(words, batch.specials @ self.root, batch)
 
-    def _numbers(self, words: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
-        """A number for each word, role, direction and head; equal words are multiplied once."""
+    def _numbers(self, words: torch.Tensor, vectors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Of each word as query and as key, a number for each direction and head; equal words are multiplied once."""
         different, place = words.unique(return_inverse=True)
-        numbers = vectors[different] @ self.by_word.flatten(0, 2).T
-        return nn.functional.embedding(place, numbers).unflatten(-1, self.by_word.shape[:3])
+        constant = nn.functional.pad(self.weights.flatten(), (0, self.weights.numel()))  # counted once: of the query
+        numbers = torch.addmm(constant, vectors.index_select(0, different), self.by_word.flatten(0, 2).T)
+        return nn.functional.embedding(place, numbers).unflatten(-1, self.by_word.shape[:3]).unbind(2)
 
 
 def _products(numbers: torch.Tensor, maps: torch.Tensor) -> torch.Tensor:

@@ -37,6 +37,7 @@ INDEX = pl.Schema({"example": pl.UInt32, "size": pl.UInt16})
 """Which sentence stands where: a row a record batch, in their order."""
 NO_HEAD = -1
 OUTSIDE = 2**16 - 1  # the same in the type of heads; no sentence has as many words
+BATCHES_AHEAD = 2
 
 
 class Batch(NamedTuple):
@@ -216,7 +217,7 @@ class Sentences:
 
     def batches(self, plan: Iterable[np.ndarray], by_key: bool = False) -> Iterator[Batch]:
         """
-        Read batches; the next is read while one is worked on.
+        Read batches; the next two, for they are not equally large, are read while one is worked on.
 
         Parameters
         ----------
@@ -227,7 +228,7 @@ class Sentences:
         """
         with pa.OSFile(str(self._path)) as file:
             reader = pa.ipc.open_file(file)
-            yield from read_ahead(lambda rows: self._read(reader, rows, by_key), plan)
+            yield from read_ahead(lambda rows: self._read(reader, rows, by_key), plan, BATCHES_AHEAD)
 
     def _read(self, reader, rows: np.ndarray, by_key: bool) -> Batch:
         sizes = self.sizes[rows]
