@@ -16,7 +16,7 @@ rule fetch_model:
     conda:
         "../../envs/fetch.yaml"
     params:
-        folder="downloads/models/{model}",
+        folder=lambda wildcards, output: output.files.removesuffix(".json"),
         source=of_model("source"),
         revision=of_model("revision"),
         allow_pickle=of_model("allow_pickle"),
