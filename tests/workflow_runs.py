@@ -52,19 +52,13 @@ def write_inputs(folder: Path, config: dict) -> Path:
 
 
 def snakemake(folder: Path, *arguments, **environment) -> subprocess.CompletedProcess:
-    """Run Snakemake in a folder; its output, standard and error together, is in `stdout`."""
-    command = [
-        sys.executable,
-        "-m",
-        "snakemake",
-        *arguments,
-        "--cores",
-        "2",
-        "--max-threads",
-        "1",
-        "--configfile",
-        "tiny.yaml",
-    ]
+    """Run Snakemake in a folder with its tiny.yaml; its output, standard and error together, is in `stdout`."""
+    return snakemake_in(folder, *arguments, "--configfile", "tiny.yaml", **environment)
+
+
+def snakemake_in(folder: Path, *arguments, **environment) -> subprocess.CompletedProcess:
+    """Run Snakemake in a folder, as `snakemake` does, with no config but the default one or what `arguments` name."""
+    command = [sys.executable, "-m", "snakemake", *arguments, "--cores", "2", "--max-threads", "1"]
     return subprocess.run(
         command,
         cwd=folder,
