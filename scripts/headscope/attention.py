@@ -16,6 +16,7 @@ import torch
 from headscope.batches import automatic_budget_mb, plan_batches, token_matrix
 from headscope.description import Description
 from headscope.encoding import Encoded
+from headscope.folding import fold_into_words
 from headscope.models.loaded import LoadedModel, check_rows
 from headscope.shards import write_behind
 from headscope.store import Maps, ShardInfo, writing_shard
@@ -76,63 +77,6 @@ class _Launcher:
             copied = torch.cuda.Event()
             copied.record()
         return _InFlight(examples, host, row_sum_error, copied)
-
-
-def fold_into_words(weights: torch.Tensor, words: torch.Tensor, queries: str = "mean") -> torch.Tensor:
-    """
-    Fold token-level maps into word-level maps.
-
-    Attention to a split word is the sum over its tokens. Attention from it is the mean over its tokens, the row of the
-    first, or the largest of each key, scaled to sum to one. Rows that summed to one still do.
-
-    Parameters
-    ----------
-    weights
-        float32 (example, layer, head, query token, key token).
-    words
-        The word of each token, int64 (example, token): 0, 0, 1, 2, ... Every example of as many words.
-    queries
-        `mean`, `first` or `max`.
-
-    Returns
-    -------
-    float32 (example, layer, head, query word, key word)
-
-    Raises
-    ------
-    ValueError
-        If words do not count up from 0 without gaps, or the examples have different numbers of words.
-
-    Source: Clark et al. 2019, section 4.1.
-    """
-    belongs = tokens_of_words(words).to(weights.dtype)[:, None, None]  # (example, 1, 1, token, word)
-    keys = weights @ belongs
-    if queries == "mean":
-        return (belongs / belongs.sum(-2, keepdim=True)).mT @ keys
-    count = belongs.shape[-1]
-    if queries == "first":
-        first = belongs.argmax(-2)[..., None]
-        return keys.take_along_dim(first, dim=-2)
-    index = words[:, None, None, :, None].expand_as(keys)
-    largest = torch.zeros(*keys.shape[:-2], count, count, dtype=keys.dtype, device=keys.device)
-    largest.scatter_reduce_(-2, index, keys, "amax")
-    return largest / largest.sum(-1, keepdim=True)
-
-
-def tokens_of_words(words: torch.Tensor) -> torch.Tensor:
-    """
-    Return which tokens each word has, int64 (example, token, word), from the word of each token (example, token).
-
-    Raises
-    ------
-    ValueError
-        If words do not count up from 0 without gaps, or the examples have different numbers of words.
-    """
-    steps = torch.diff(words, dim=1, prepend=torch.full_like(words[:, :1], -1))
-    count = int(words[0, -1]) + 1
-    if (steps[:, 0] != 1).any() or ((steps != 0) & (steps != 1)).any() or (words[:, -1] != count - 1).any():
-        raise ValueError(f"words must count up from 0 to the same last without gaps, got {words.tolist()}")
-    return torch.nn.functional.one_hot(words, count)
 
 
 def attention_maps(

@@ -11,11 +11,11 @@ from itertools import pairwise
 import numpy as np
 import torch
 
-from headscope.attention import tokens_of_words
 from headscope.batches import automatic_budget_mb, plan_batches, token_matrix
 from headscope.description import Description
 from headscope.encoding import Encoded, word_rows
 from headscope.errors import InputError
+from headscope.folding import tokens_of_words
 from headscope.models.loaded import LoadedModel
 from headscope.shards import write_behind
 from headscope.states.store import States, StatesInfo, writing_states
@@ -41,7 +41,7 @@ def average_over_tokens(states: torch.Tensor, words: torch.Tensor) -> torch.Tens
     Raises
     ------
     ValueError
-        As `headscope.attention.tokens_of_words`.
+        As `headscope.folding.tokens_of_words`.
     """
     belongs = tokens_of_words(words).to(states.dtype)
     return (belongs / belongs.sum(-2, keepdim=True)).mT @ states
