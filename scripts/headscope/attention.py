@@ -34,17 +34,19 @@ class _InFlight(NamedTuple):
         if self.copied is not None:
             self.copied.synchronize()
         check_rows(self.row_sum_error)
-        return Maps(self.examples, self.weights.numpy())
+        return Maps(self.examples, self.weights.numpy() if self.weights.device.type == "cpu" else self.weights)
 
 
 class _Launcher:
-    """Runs batches of a model; on a GPU the maps of one batch are copied while the next is computed."""
+    """Runs batches of a model; on a GPU the maps stay, or those of one batch are copied while the next is computed."""
 
-    def __init__(self, model: LoadedModel, dtype: str, fold: str):
+    def __init__(self, model: LoadedModel, dtype: str, fold: str, stay: bool):
         self._model = model
         self._dtype = getattr(torch, dtype)
         self._fold = fold
-        self._copies = torch.cuda.Stream(model.device) if model.device.type == "cuda" else None
+        on_gpu = model.device.type == "cuda"
+        self._stay = stay and on_gpu
+        self._copies = torch.cuda.Stream(model.device) if on_gpu and not stay else None
 
     def launch(self, rows: pl.DataFrame) -> Iterator[_InFlight]:
         """Start one batch of encoded examples of one length; its maps come in runs of one size."""
@@ -68,7 +70,7 @@ class _Launcher:
 
     def _on_its_way(self, examples, weights, row_sum_error) -> _InFlight:
         if self._copies is None:
-            return _InFlight(examples, weights.cpu(), row_sum_error, None)
+            return _InFlight(examples, weights if self._stay else weights.cpu(), row_sum_error, None)
         self._copies.wait_stream(torch.cuda.current_stream(self._model.device))
         with torch.cuda.stream(self._copies):
             host = torch.empty(weights.shape, dtype=self._dtype, pin_memory=True)
@@ -86,6 +88,7 @@ def attention_maps(
     budget_mb: float,
     dtype: str = "float32",
     fold: str = "mean",
+    stay: bool = False,
 ) -> Iterator[Maps]:
     """
     Yield the attention maps of every example, a batch of one length at a time, longest first.
@@ -102,13 +105,15 @@ def attention_maps(
         Of the maps yielded: `float16` or `float32`.
     fold
         How the tokens of a word attend as one, see `fold_into_words`.
+    stay
+        Whether maps that an NVIDIA GPU makes stay on it, as tensors. Any others are NumPy's.
 
     Raises
     ------
     InputError
         If a map is not one (see `headscope.models.loaded.check_maps`).
     """
-    launcher, waiting = _Launcher(model, dtype, fold), None
+    launcher, waiting = _Launcher(model, dtype, fold, stay), None
     for rows in plan_batches(encoded.lengths(), encoded.sizes(), maps_per_example, budget_mb):
         for launched in launcher.launch(encoded.table[rows]):
             if waiting:

@@ -62,7 +62,9 @@ class _WithTorch:
         return torch.special.entr(halves + others).sum(-1, dtype=torch.float64)
 
 
-def pair_sums(weights: np.ndarray, smoothing: str = "none", device: torch.device | None = None) -> np.ndarray:
+def pair_sums(
+    weights: np.ndarray | torch.Tensor, smoothing: str = "none", device: torch.device | None = None
+) -> np.ndarray:
     """
     Sum the divergence of every two heads over the query tokens of one example.
 
@@ -74,13 +76,14 @@ def pair_sums(weights: np.ndarray, smoothing: str = "none", device: torch.device
         `none`: 0 log 0 is 0; `paper`: 0.999 of each weight and 0.001 spread evenly over the keys, as the authors'
         script has it.
     device
-        A GPU of NVIDIA computes there; any other device and None leave it to the CPU.
+        A GPU of NVIDIA computes there; any other device and None leave it to the CPU. Weights that are a tensor are
+        left where they are.
 
     Returns
     -------
     float64 (pair,) in nats: heads in the order of layer and head, each with those after it.
     """
-    using = _arithmetic(device)
+    using = _arithmetic(weights, device)
     heads = weights.shape[0] * weights.shape[1]
     first, other = np.triu_indices(heads, 1)
     own, mixed = using.zeros(heads), using.zeros(len(first))
@@ -96,7 +99,10 @@ def pair_sums(weights: np.ndarray, smoothing: str = "none", device: torch.device
 
 
 def cross_sums(
-    weights: np.ndarray, others: np.ndarray, smoothing: str = "none", device: torch.device | None = None
+    weights: np.ndarray | torch.Tensor,
+    others: np.ndarray | torch.Tensor,
+    smoothing: str = "none",
+    device: torch.device | None = None,
 ) -> np.ndarray:
     """
     Sum the divergence of every head of one model from every head of another over the queries of one example.
@@ -119,7 +125,7 @@ def cross_sums(
     """
     if weights.shape[2:] != others.shape[2:]:
         raise ValueError(f"expected maps of the same queries and keys, got {weights.shape} and {others.shape}")
-    using = _arithmetic(device)
+    using = _arithmetic(weights, device)
     heads, other_heads = (maps.shape[0] * maps.shape[1] for maps in (weights, others))
     own, other_own = using.zeros(heads), using.zeros(other_heads)
     mixed = using.zeros(heads * other_heads).reshape(heads, other_heads)
@@ -132,14 +138,16 @@ def cross_sums(
     return np.maximum(mixed - (own[:, None] + other_own) / 2, 0)
 
 
-def _arithmetic(device: torch.device | None):
+def _arithmetic(weights: np.ndarray | torch.Tensor, device: torch.device | None):
+    if isinstance(weights, torch.Tensor):
+        return _WithTorch(weights.device)
     return _WithTorch(device) if device is not None and device.type == "cuda" else _WithNumPy()
 
 
-def _halves(weights: np.ndarray, smoothing: str, using) -> Iterator:
+def _halves(weights: np.ndarray | torch.Tensor, smoothing: str, using) -> Iterator:
     """Yield half of every weight, smoothed, float32 (head, cell of a map), a block of cells at a time."""
     layers, heads, queries, keys = weights.shape
-    maps = torch.from_numpy(weights).reshape(layers * heads, queries * keys)
+    maps = torch.as_tensor(weights).reshape(layers * heads, queries * keys)
     for start in range(0, queries * keys, using.cells):
         halves = using.array(maps[:, start : start + using.cells])
         if smoothing == "paper":

@@ -70,6 +70,16 @@ class Encoded(NamedTuple):
         start, stop = shard_bounds(self.lengths(), count)[number - 1]
         return self._replace(table=self.table[start:stop])
 
+    def shard_named(self, name: str) -> "Encoded":
+        """Return the examples of the shard of this name, `2-of-4`."""
+        (examples,) = self.parts(name, 1)
+        return examples
+
+    def parts(self, name: str, count: int) -> "list[Encoded]":
+        """Return the examples of the shard of this name, cut into `count` shards of their own; some may be empty."""
+        number, shards = map(int, name.split("-of-"))
+        return [self.shard((number - 1) * count + part, shards * count) for part in range(1, count + 1)]
+
     def example(self, number: int | None) -> dict:
         """
         Return the row of one example as a dictionary of columns; None means the first.

@@ -17,7 +17,7 @@ CHANGES_NO_RESULT = {f"{PACKAGE}.jobs"}
 
 
 @cache
-def code_of(script: str) -> str:
+def code_of(script: str, *modules: str) -> str:
     """
     Return a digest of all our code that a script runs.
 
@@ -25,13 +25,15 @@ def code_of(script: str) -> str:
     ----------
     script
         The name of a file in scripts/, without its ending.
+    modules
+        Those of ours that it imports by their names only, here.
 
     Raises
     ------
     FileNotFoundError
         If there is no such script.
     """
-    trees, waiting = {}, [SCRIPTS / f"{script}.py"]
+    trees, waiting = {}, [SCRIPTS / f"{script}.py", *map(_file_of, modules)]
     while waiting:
         path = waiting.pop()
         if path not in trees:

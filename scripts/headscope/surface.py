@@ -44,23 +44,23 @@ class Scratch:
     def __init__(self):
         self._areas = torch.empty(2, 0)
 
-    def blocks(self, shape: tuple[int, ...]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return two uninitialised blocks of this shape, valid until the next call."""
+    def blocks(self, shape: tuple[int, ...], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return two uninitialised blocks of this shape on a device, valid until the next call."""
         needed = math.prod(shape)
-        if needed > self._areas.shape[1]:
-            self._areas = torch.empty(2, needed)
+        if needed > self._areas.shape[1] or self._areas.device != device:
+            self._areas = torch.empty(2, needed, device=device)
         first, second = self._areas[:, :needed]
         return first.view(shape), second.view(shape)
 
 
-def surface_sums(weights: np.ndarray, kinds: np.ndarray, scratch: Scratch) -> np.ndarray:
+def surface_sums(weights: np.ndarray | torch.Tensor, kinds: np.ndarray, scratch: Scratch) -> np.ndarray:
     """
     Sum each measure over the query tokens of one example.
 
     Parameters
     ----------
     weights
-        Attention maps (layer, head, query, key) of any float type; computed in float32.
+        Attention maps (layer, head, query, key) of any float type; computed in float32, where they are.
     kinds
         The `Kind` of each token, uint8 (token,).
 
@@ -71,14 +71,16 @@ def surface_sums(weights: np.ndarray, kinds: np.ndarray, scratch: Scratch) -> np
         the example does not have is 0, to be divided by a count of 0.
     """
     layers, heads, size, _ = weights.shape
+    entropy_of = row_entropy if isinstance(weights, np.ndarray) else row_entropy_with_torch
+    maps = torch.as_tensor(weights.reshape(layers * heads, size, size))
     keys = torch.from_numpy(np.stack([kinds == kind for kind in (Kind.CLS, Kind.SEP, Kind.PUNCTUATION)])).float()
-    is_sep = torch.from_numpy(np.flatnonzero(kinds == Kind.SEP))
-    sums = torch.empty(layers * heads, len(MEASURES), dtype=torch.float64)
-    maps = torch.from_numpy(weights.reshape(layers * heads, size, size))
+    is_sep = torch.from_numpy(np.flatnonzero(kinds == Kind.SEP)).to(maps.device)
+    keys = keys.to(maps.device)
+    sums = torch.empty(layers * heads, len(MEASURES), dtype=torch.float64, device=maps.device)
     step = max(1, BLOCK_WEIGHTS // size**2)
     for start in range(0, len(maps), step):
         part, out = maps[start : start + step], sums[start : start + step]
-        block, spare = scratch.blocks(part.shape)
+        block, spare = scratch.blocks(part.shape, maps.device)
         block.copy_(part)
         for column, offset in enumerate((0, -1, 1)):
             out[:, column] = block.diagonal(offset, dim1=-2, dim2=-1).sum(-1)
@@ -86,11 +88,11 @@ def surface_sums(weights: np.ndarray, kinds: np.ndarray, scratch: Scratch) -> np
         out[:, 3:6] = received @ keys.T
         out[:, 6] = block[:, is_sep][:, :, is_sep].sum((-2, -1))
         out[:, 7] = out[:, 4] - out[:, 6]
-        entropy = row_entropy(block, spare)
+        entropy = entropy_of(block, spare)
         out[:, 8] = entropy.sum(-1)
         out[:, 9] = entropy @ keys[0]
         out[:, 10] = received[:, 0]
-    return sums.reshape(layers, heads, -1).numpy()
+    return sums.reshape(layers, heads, -1).cpu().numpy()
 
 
 def row_entropy(weights: torch.Tensor, spare: torch.Tensor) -> torch.Tensor:
@@ -103,6 +105,12 @@ def row_entropy(weights: torch.Tensor, spare: torch.Tensor) -> torch.Tensor:
     logarithms = spare.numpy()
     np.log(logarithms, out=logarithms)
     return torch.from_numpy(-np.vecdot(weights.numpy(), logarithms))
+
+
+def row_entropy_with_torch(weights: torch.Tensor, spare: torch.Tensor) -> torch.Tensor:
+    """Return what `row_entropy` does, computed on the device of the weights."""
+    torch.clamp(weights, min=TINY, out=spare)
+    return -spare.log_().mul_(weights).sum(-1)
 
 
 def count_surface(maps: Iterable[Maps], encoded: Encoded) -> pl.DataFrame:

@@ -145,7 +145,7 @@ rule extract_attention:
         description="models/{model}/description.json",
         encoded="encoded/{model}/{corpus}/examples.parquet",
     output:
-        attention="attention/{model}/{corpus}/{shard}.parquet",
+        attention=stored("attention"),
     log:
         "logs/extract_attention/{model}/{corpus}/{shard}.log",
     benchmark:

@@ -139,17 +139,6 @@ def with_vectors_of(source):
     return names_of("treebank") if named == source else "(?!)"
 
 
-def shards(folder, *of):
-    """An input function: the files of all shards of a run below a folder, in order; `of` are wildcards, here `model`."""
-
-    def paths(wildcards):
-        count = CORPORA[wildcards.corpus]["shards"]
-        run = Path(folder, *(wildcards[name] for name in of or ("model",)), wildcards.corpus)
-        return [f"{run}/{number}-of-{count}.parquet" for number in range(1, count + 1)]
-
-    return paths
-
-
 def of_model(key):
     """A param: one key of the model's config entry."""
     return lambda wildcards: MODELS[wildcards.model][key]

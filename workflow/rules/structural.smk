@@ -14,7 +14,7 @@ rule extract_states:
         description="models/{model}/description.json",
         encoded="encoded/{model}/{corpus}/examples.parquet",
     output:
-        states="states/{model}/{corpus}/{shard}.parquet",
+        states=stored("states"),
     log:
         "logs/extract_states/{model}/{corpus}/{shard}.log",
     benchmark:
@@ -44,7 +44,7 @@ rule train_structural:
         description="models/{model}/description.json",
         encoded="encoded/{model}/{corpus}/examples.parquet",
         trees="examples/{corpus}/trees.parquet",
-        states=shards("states"),
+        states=stored_shards("states"),
     output:
         probe="probes/{model}/{corpus}/structural.safetensors",
         layers="probes/{model}/{corpus}/structural_layers.parquet",
@@ -76,7 +76,7 @@ rule score_structural:
         description="models/{model}/description.json",
         encoded="encoded/{model}/{corpus}/examples.parquet",
         trees="examples/{corpus}/trees.parquet",
-        states=shards("states"),
+        states=stored_shards("states"),
         probe=f"probes/{{model}}/{config['probes']['train']}/structural.safetensors",
     output:
         counts="counts/structural/{model}/{corpus}.parquet",

@@ -15,12 +15,12 @@ from headscope.between.agreement import Agreement, common_maps
 from headscope.description import Description
 from headscope.divergence import cross_sums, in_steps, pairs_of_heads
 from headscope.encoding import Encoded
-from headscope.store import Maps, Shards
+from headscope.store import Maps
 
 
 def count_between(
     maps: Iterable[Maps],
-    other_maps: Shards,
+    other_maps,
     encoded: tuple[Encoded, Encoded],
     described: tuple[Description, Description],
     agreed: Agreement,
@@ -37,7 +37,8 @@ def count_between(
     maps
         Of the one model, those of a shard.
     other_maps
-        Of the other, all of its shards: its examples may be dealt to them otherwise.
+        Of the other, as `headscope.maps_source.open_maps` gives those of the whole corpus: its examples may be dealt
+        to its shards otherwise.
     encoded, described
         Of both.
     agreed

@@ -18,7 +18,7 @@ from headscope.encoding import Encoded, Kind, word_rows
 from headscope.errors import InputError
 from headscope.files import read_ahead, replacing
 from headscope.probes.trees import Trees
-from headscope.store import Maps
+from headscope.store import Maps, on_host
 
 WORD = np.dtype(
     [
@@ -76,11 +76,15 @@ class Batch(NamedTuple):
 
 
 class Attended(NamedTuple):
-    """Sentences of one size: example numbers, `weights` (sentence, query, layer · head, key) and `specials`."""
+    """
+    Sentences of one size: example numbers, `weights` (sentence, query, layer · head, key) and `specials`.
+
+    The latter two are NumPy's, or tensors where the maps are.
+    """
 
     examples: np.ndarray
-    weights: np.ndarray
-    specials: np.ndarray
+    weights: np.ndarray | torch.Tensor
+    specials: np.ndarray | torch.Tensor
 
 
 def attended(maps: Iterable[Maps], encoded: Encoded, sizes: dict[int, int]) -> Iterator[Attended]:
@@ -115,11 +119,9 @@ def attended(maps: Iterable[Maps], encoded: Encoded, sizes: dict[int, int]) -> I
                     )
             words = weights[positions][:, :, :, rows]
             flat = words.reshape(len(chosen), -1, *words.shape[3:])
-            yield Attended(
-                chosen,
-                np.ascontiguousarray(flat[..., rows].transpose(0, 2, 1, 3)),
-                _to_specials(flat, kinds),
-            )
+            by_query = flat[..., rows].swapaxes(1, 2)
+            laid = np.ascontiguousarray(by_query) if isinstance(weights, np.ndarray) else by_query.contiguous()
+            yield Attended(chosen, laid, _to_specials(flat, kinds))
 
 
 def _alike(examples: np.ndarray, kinds_of: dict) -> Iterator[tuple[np.ndarray, list[int]]]:
@@ -132,14 +134,15 @@ def _alike(examples: np.ndarray, kinds_of: dict) -> Iterator[tuple[np.ndarray, l
         yield np.array(positions), kinds_of[int(examples[positions[0]])]
 
 
-def _to_specials(words: np.ndarray, kinds: list[int]) -> np.ndarray:
+def _to_specials(words: np.ndarray | torch.Tensor, kinds: list[int]) -> np.ndarray | torch.Tensor:
     """The mean attention of all heads to the first and last special token: float32 (sentence, query, 2)."""
     special = [row for row, kind in enumerate(kinds) if kind not in (Kind.TEXT, Kind.PUNCTUATION)]
+    is_tensor = isinstance(words, torch.Tensor)
     if not special:
         constant = np.zeros((len(words), words.shape[2], 2), np.float32)
         constant[..., 0] = 1
-        return constant
-    return words[..., [special[0], special[-1]]].mean(1, dtype=np.float32)
+        return torch.from_numpy(constant).to(words.device) if is_tensor else constant
+    return words[..., [special[0], special[-1]]].mean(1, dtype=torch.float32 if is_tensor else np.float32)
 
 
 def write_sentences(
@@ -177,7 +180,9 @@ def write_sentences(
     numbers_of = dict(zip(encoded.table["example"].to_list(), numbers, strict=True))
     with replacing(path) as temporary, pa.OSFile(str(temporary), "wb") as file, pa.ipc.new_file(file, SCHEMA) as sink:
         for maps in shards:
-            for examples, weights, specials in attended(maps, encoded, sizes):
+            for examples, *of_heads in attended(maps, encoded, sizes):
+                weights, specials = map(on_host, of_heads)
+                weights = weights.astype(np.float16, copy=False)
                 for row, example in enumerate(examples.tolist()):
                     words = np.empty(len(weights[row]), WORD)
                     words["number"], words["specials"] = numbers_of[example].to_numpy(), specials[row]
