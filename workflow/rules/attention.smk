@@ -40,7 +40,8 @@ rule describe_model:
     conda:
         "../../envs/attend.yaml"
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * int(4000 + 3 * input.size_mb),
+        mem_mb=memory_of_checkpoint,
+        runtime=lambda wildcards, attempt: attempt * 30,
     params:
         name="{model}",
         checkpoint=checkpoint,
@@ -154,7 +155,8 @@ rule extract_attention:
         "../../envs/attend.yaml"
     threads: 8
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * int(4000 + 3 * input.size_mb),
+        mem_mb=memory(),
+        runtime=minutes(),
         device="auto",
         budget_mb=0,
     params:

@@ -25,7 +25,8 @@ rule extract_states:
         "../../envs/attend.yaml"
     threads: 8
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * int(4000 + 3 * input.size_mb),
+        mem_mb=memory(),
+        runtime=minutes(),
         device="auto",
         budget_mb=0,
     params:
