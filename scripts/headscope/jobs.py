@@ -40,16 +40,16 @@ def run(main, snakemake, *resources):
             name = signal.Signals(stopped.args[0]).name
             LOG.error("stopped by %s: nothing half written is kept; run the same command to go on", name)
             sys.exit(128 + stopped.args[0])
-        except MemoryError:
-            LOG.error(
-                "%s: expected to fit into memory, found none left; run fewer jobs at once, raise mem_mb, or give the "
-                "corpus more shards",
-                snakemake.rule,
-            )
         except Exception as error:
             reason = why_disk(error)
             if reason:
                 LOG.error("%s", reason)
+            elif is_out_of_memory(error):
+                LOG.error(
+                    "%s: expected to fit into memory, found too little (%s); run fewer jobs at once, or on a larger "
+                    "machine, or give the corpus more shards",
+                    *(snakemake.rule, next(iter(str(error).splitlines()), type(error).__name__)),
+                )
             else:
                 LOG.exception(
                     "%s failed: this is a fault of headscope or of the machine, not of your input", snakemake.rule
@@ -57,6 +57,12 @@ def run(main, snakemake, *resources):
         else:
             return
         sys.exit(1)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether an error says that memory is short: Python's, NumPy's, or PyTorch's of any device."""
+    said = str(error).lower()
+    return isinstance(error, MemoryError) or "out of memory" in said or "can't allocate memory" in said
 
 
 @contextmanager
