@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import torch
 
-from headscope.batches import automatic_budget_mb, plan_batches, token_matrix
+from headscope.batches import automatic_budget_mb, halving, plan_batches, token_matrix
 from headscope.description import Description
 from headscope.encoding import Encoded
 from headscope.folding import fold_into_words
@@ -113,12 +113,12 @@ def attention_maps(
     InputError
         If a map is not one (see `headscope.models.loaded.check_maps`).
     """
-    launcher, waiting = _Launcher(model, dtype, fold, stay), None
-    for rows in plan_batches(encoded.lengths(), encoded.sizes(), maps_per_example, budget_mb):
-        for launched in launcher.launch(encoded.table[rows]):
-            if waiting:
-                yield waiting.landed()
-            waiting = launched
+    launcher, waiting, table = _Launcher(model, dtype, fold, stay), None, encoded.table
+    batches = plan_batches(encoded.lengths(), encoded.sizes(), maps_per_example, budget_mb)
+    for launched in halving(lambda rows: launcher.launch(table[rows]), batches, table):
+        if waiting:
+            yield waiting.landed()
+        waiting = launched
     if waiting:
         yield waiting.landed()
 

@@ -19,6 +19,7 @@ from headscope.description import Description
 from headscope.errors import InputError
 from headscope.files import replacing
 from headscope.keys import KEYS
+from headscope.seals import seal
 
 ENCODED = pl.Schema(
     {
@@ -197,6 +198,7 @@ def write_encoded(table: pl.DataFrame, path, tokenizer: str):
         digest.update(table[column].list.len().to_numpy().tobytes())
     with replacing(path) as temporary:
         table.write_parquet(temporary, metadata={"corpus": digest.hexdigest(), "tokenizer": tokenizer})
+        seal(temporary)
 
 
 def read_encoded(path: str | Path) -> Encoded:

@@ -25,6 +25,13 @@ def completed(config):
         raise WorkflowError(str(error))
 
 
+def say_who_is_here():
+    """Clear the locks of a run that was killed; where one is still at work, say so before Snakemake refuses."""
+    other = clear_stale_locks() if workflow.is_main_process else None
+    if other:
+        logger.warning(f"Another Snakemake is at work in this folder ({other}): what it makes is locked until it ends.")
+
+
 def models_on(corpus):
     """The models that are run on a corpus: those that it names, else every one but random twins."""
     return CORPORA[corpus]["models"] or [model for model in MODELS if model not in TWINS]

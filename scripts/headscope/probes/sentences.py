@@ -18,6 +18,7 @@ from headscope.encoding import Encoded, Kind, word_rows
 from headscope.errors import InputError
 from headscope.files import read_ahead, replacing
 from headscope.probes.trees import Trees
+from headscope.seals import seal
 from headscope.store import Maps, on_host
 
 WORD = np.dtype(
@@ -178,18 +179,20 @@ def write_sentences(
     """
     sizes, written = trees.sizes(), []
     numbers_of = dict(zip(encoded.table["example"].to_list(), numbers, strict=True))
-    with replacing(path) as temporary, pa.OSFile(str(temporary), "wb") as file, pa.ipc.new_file(file, SCHEMA) as sink:
-        for maps in shards:
-            for examples, *of_heads in attended(maps, encoded, sizes):
-                weights, specials = map(on_host, of_heads)
-                weights = weights.astype(np.float16, copy=False)
-                for row, example in enumerate(examples.tolist()):
-                    words = np.empty(len(weights[row]), WORD)
-                    words["number"], words["specials"] = numbers_of[example].to_numpy(), specials[row]
-                    words["head"], words["counted"] = trees.of(example)
-                    words["control_head"], words["control_counted"] = permuted.of(example)
-                    sink.write_batch(pa.record_batch([_cells(weights[row]), _records(words)], schema=SCHEMA))
-                    written.append((example, len(words)))
+    with replacing(path) as temporary:
+        with pa.OSFile(str(temporary), "wb") as file, pa.ipc.new_file(file, SCHEMA) as sink:
+            for maps in shards:
+                for examples, *of_heads in attended(maps, encoded, sizes):
+                    weights, specials = map(on_host, of_heads)
+                    weights = weights.astype(np.float16, copy=False)
+                    for row, example in enumerate(examples.tolist()):
+                        words = np.empty(len(weights[row]), WORD)
+                        words["number"], words["specials"] = numbers_of[example].to_numpy(), specials[row]
+                        words["head"], words["counted"] = trees.of(example)
+                        words["control_head"], words["control_counted"] = permuted.of(example)
+                        sink.write_batch(pa.record_batch([_cells(weights[row]), _records(words)], schema=SCHEMA))
+                        written.append((example, len(words)))
+        seal(temporary, ".arrow")
         index = pl.DataFrame(written, INDEX, orient="row")
         encoded.refuse_other_examples(index["example"].sort(), "sentences")
     return index

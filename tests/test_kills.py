@@ -1,0 +1,67 @@
+"""A run that is killed again and again ends with the tables of one that was left alone."""
+
+import os
+import random
+import shutil
+import sys
+import time
+from itertools import cycle, islice
+
+import pytest
+from checkpoints import save_bert
+from killing import KINDS, Harness
+from workflow_runs import copy_workflow, tiny_config, write_inputs
+
+KILLS = int(os.environ.get("HEADSCOPE_KILLS", 20))
+SEED = int(os.environ.get("HEADSCOPE_SEED", 0))
+SHARDS, CORES = 3, 2
+TARGET = "figure_2"
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the harness finds processes in /proc")
+
+
+@pytest.fixture(scope="module")
+def bert_folder(tmp_path_factory):
+    return save_bert(tmp_path_factory.mktemp("bert"))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(bert_folder, tmp_path_factory):
+    folder = write_inputs(
+        copy_workflow(tmp_path_factory.mktemp("undisturbed")), tiny_config(bert_folder, shards=SHARDS)
+    )
+    Harness(folder, TARGET, SEED).finish()
+    return folder
+
+
+def results(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in (folder / "results").rglob("*.*")}
+
+
+def test_whatever_is_killed_when_the_same_command_ends_with_the_same_bytes(undisturbed, bert_folder, tmp_path):
+    folder = write_inputs(copy_workflow(tmp_path), tiny_config(bert_folder, shards=SHARDS))
+    harness, wanted, killed = Harness(folder, TARGET, SEED, CORES), results(undisturbed), dict.fromkeys(KINDS, 0)
+    rounds, kinds = 1, list(islice(cycle(KINDS), KILLS))
+    random.Random(SEED).shuffle(kinds)
+    for kind in kinds:
+        if results(folder).keys() == wanted.keys():  # all is made: from the beginning, all over
+            for made in ("results", "counts", "attention", "encoded", "examples"):
+                shutil.rmtree(folder / made, ignore_errors=True)
+            rounds += 1
+        killed[kind] += harness.kill(kind)
+    harness.finish()
+    while harness.processes():  # jobs whose Snakemake was killed
+        time.sleep(0.1)
+    assert "Nothing to be done" in harness.finish()
+    found = results(folder)
+    assert found.keys() == wanted.keys()
+    assert [name for name in wanted if found[name] != wanted[name]] == []
+    assert harness.unfinished() == []
+    assert min(killed.values()) > 0, killed
+    starts = harness.starts("extract_attention")
+    redone = [start for start in starts if not start[2]]
+    assert len(redone) <= KILLS * CORES
+    for shard in range(1, SHARDS + 1):
+        finished = [start for start in starts if start[1].endswith(f"shard={shard}-of-{SHARDS}") and start[2]]
+        assert len(finished) <= rounds, "what was finished is not made again"
+    print(killed, rounds, f"{len(starts)} extractions, {len(redone)} of them cut")
