@@ -22,7 +22,7 @@ from headscope.encoding import read_encoded, write_encoded
 from headscope.models.describing import describe
 from headscope.models.loading import load
 from headscope.store import Shard
-from headscope.surface import count_surface
+from headscope.surface_counts import count_surface
 from headscope.syntax.scoring import count_syntax
 from headscope.tokenizing import encode_words
 
