@@ -23,7 +23,8 @@ from headscope.files import write_table
 from headscope.models.describing import describe
 from headscope.models.loading import load
 from headscope.store import Shard
-from headscope.surface import count_surface, merge_surface
+from headscope.surface import merge_surface
+from headscope.surface_counts import count_surface
 from headscope.syntax.scoring import count_syntax
 from headscope.tokenizing import encode_words
 

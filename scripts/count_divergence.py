@@ -2,7 +2,7 @@
 
 from headscope.description import Description
 from headscope.devices import pick_device
-from headscope.divergence import count_divergence
+from headscope.divergence_counts import count_divergence
 from headscope.encoding import read_encoded
 from headscope.files import write_table
 from headscope.jobs import run

@@ -5,7 +5,7 @@ from headscope.encoding import read_encoded
 from headscope.files import write_table
 from headscope.jobs import run
 from headscope.maps_source import open_maps
-from headscope.surface import count_surface
+from headscope.surface_counts import count_surface
 
 
 def main(description, encoded, attention, counts, live, **how):

@@ -7,7 +7,7 @@ from headscope.encoding import read_encoded
 from headscope.files import write_table
 from headscope.jobs import run
 from headscope.maps_source import open_maps
-from headscope.probes.sentences import write_sentences
+from headscope.probes.laying import write_sentences
 from headscope.probes.trees import Trees, permuted_trees
 from headscope.probes.vectors import read_vectors, word_numbers
 

@@ -9,7 +9,8 @@ from headscope.description import Description, LayerView
 from headscope.encoding import ENCODED, Encoded, Kind
 from headscope.errors import InputError
 from headscope.store import Maps
-from headscope.surface import MEASURES, Scratch, count_surface, example_means, merge_surface, surface_sums
+from headscope.surface import MEASURES, example_means, merge_surface
+from headscope.surface_counts import Scratch, count_surface, surface_sums
 
 CLS, TEXT, DOT, SEP = Kind.CLS, Kind.TEXT, Kind.PUNCTUATION, Kind.SEP
 

@@ -130,8 +130,8 @@ def test_a_second_run_does_nothing(finished):
 
 
 def test_a_comment_or_a_docstring_redoes_nothing(edited, finished):
-    edited("scripts/headscope/surface.py", "def row_entropy", "# a comment\ndef row_entropy")
-    edited("scripts/headscope/surface.py", '"""\nSurface patterns', '"""\nPatterns on the surface')
+    edited("scripts/headscope/surface_counts.py", "def row_entropy", "# a comment\ndef row_entropy")
+    edited("scripts/headscope/surface_counts.py", '"""\nSurface patterns', '"""\nPatterns on the surface')
     edited("scripts/count_surface.py", '"""Sum', '"""Add up')
     edited("scripts/headscope/jobs.py", "SECONDS_BETWEEN_LOG_LINES = 15", "SECONDS_BETWEEN_LOG_LINES = 16")
     assert planned(finished) == {}
@@ -143,7 +143,7 @@ def test_one_colour_redraws_one_figure(edited, finished):
 
 
 def test_the_entropy_formula_redoes_the_counts_of_every_shard_but_no_extraction(edited, finished):
-    edited("scripts/headscope/surface.py", "-np.vecdot(", "-1.0 * np.vecdot(")
+    edited("scripts/headscope/surface_counts.py", "-np.vecdot(", "-1.0 * np.vecdot(")
     again = {"count_surface": 2, "merge_surface": 1, "choose_maps": 1, "map_heads": 1, "draw_divergence": 1}
     assert planned(finished) == again | {f"draw_figure_{number}": 1 for number in (1, 2, 4, 6)} | CLAIMS
 

@@ -13,7 +13,8 @@ import torch
 
 from headscope.between.agreement import Agreement, common_maps
 from headscope.description import Description
-from headscope.divergence import cross_sums, in_steps, pairs_of_heads
+from headscope.divergence import pairs_of_heads
+from headscope.divergence_counts import cross_sums, in_steps
 from headscope.encoding import Encoded
 from headscope.store import Maps
 
@@ -30,7 +31,7 @@ def count_between(
     """
     Sum the divergence of every head of one model from every head of another over the common queries of a shard.
 
-    Rounded and added as in `headscope.divergence.count_divergence`, so no sharding of either model changes a bit.
+    Rounded and added as by `headscope.divergence_counts.count_divergence`: no sharding of either model changes a bit.
 
     Parameters
     ----------

@@ -16,9 +16,10 @@ from headscope.description import Description
 from headscope.encoding import Encoded
 from headscope.probes.decoding import best_tree, edges_joined, fixed_offset
 from headscope.probes.files import LearnedProbe
+from headscope.probes.laying import Attended, attended
 from headscope.probes.names import BEST_OFFSET, LEARNED, RIGHT_BRANCHING
 from headscope.probes.networks import make_probe
-from headscope.probes.sentences import Attended, Batch, attended
+from headscope.probes.sentences import Batch
 from headscope.probes.tables import COUNTS
 from headscope.probes.trees import Trees, permuted_trees
 from headscope.probes.vectors import Vectors
