@@ -1,4 +1,4 @@
-"""A stand-in for an object store that speaks S3: one bucket of the files of a folder, to look at and not to write to."""
+"""A stand-in for an object store that speaks S3: one bucket of the files of a folder, read only."""
 
 import http.server
 import threading
@@ -8,7 +8,9 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-NO_OBJECTS = b'<?xml version="1.0"?><ListBucketResult><KeyCount>0</KeyCount><IsTruncated>false</IsTruncated></ListBucketResult>'
+NO_OBJECTS = (
+    b'<?xml version="1.0"?><ListBucketResult><KeyCount>0</KeyCount><IsTruncated>false</IsTruncated></ListBucketResult>'
+)
 
 
 class Bucket(http.server.BaseHTTPRequestHandler):

@@ -65,7 +65,9 @@ def package(folder: Path, distribution: Distribution, known: set[str]) -> tuple[
     depends = [conda_name(one.name) for one in wanted if canonicalize_name(one.name) in known]
     version = distribution.version.partition("+")[0]  # 2.13.0+cpu
     name = conda_name(distribution.metadata["Name"])
-    return packed(folder, name, version, [f"python {PYTHON}.*", *depends], links_of(distribution), starters(distribution))
+    return packed(
+        folder, name, version, [f"python {PYTHON}.*", *depends], links_of(distribution), starters(distribution)
+    )
 
 
 def links_of(distribution: Distribution) -> dict[str, str]:
