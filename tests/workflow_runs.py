@@ -81,5 +81,10 @@ def planned(folder: Path, *arguments) -> dict[str, int]:
     """The jobs that a run would start, targets left out."""
     run = snakemake(folder, *arguments, "--dry-run")
     assert run.returncode == 0, run.stdout
-    jobs = {name: int(count) for name, count in re.findall(r"^([a-z_]\w*) +(\d+)$", run.stdout, re.MULTILINE)}
+    return jobs_in(run.stdout)
+
+
+def jobs_in(plan: str) -> dict[str, int]:
+    """The jobs that a plan which Snakemake printed counts, targets left out."""
+    jobs = {name: int(count) for name, count in re.findall(r"^([a-z_]\w*) +(\d+)$", plan, re.MULTILINE)}
     return {name: count for name, count in jobs.items() if name not in TARGETS}

@@ -45,7 +45,7 @@ StateSaveLocation={folder}/controller
 SlurmdSpoolDir={folder}/node
 SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/slurmd.pid
-NodeName={node} NodeAddr=127.0.0.1 CPUs=4 RealMemory=20000 Gres=gpu:1 State=UNKNOWN
+NodeName={node} NodeAddr=127.0.0.1 CPUs=4 RealMemory=20000 Gres=gpu:2 State=UNKNOWN
 PartitionName=cpu Nodes={node} Default=YES MaxTime=1-00:00:00 State=UP
 PartitionName=gpu Nodes={node} MaxTime=1-00:00:00 State=UP
 """
@@ -99,7 +99,8 @@ def _written(folder: Path) -> dict:
     ports = dict(zip(("controller_port", "node_port"), _free_ports(2), strict=True))
     config = CONFIG.format(node=socket.gethostname().split(".")[0], folder=folder, **ports)
     (folder / "slurm.conf").write_text(config)
-    (folder / "gres.conf").write_text("Name=gpu File=/dev/null Flags=nvidia_gpu_env\n")  # a device file must be named
+    stand_ins = [f"Name=gpu File={device} Flags=nvidia_gpu_env" for device in ("/dev/null", "/dev/zero")]
+    (folder / "gres.conf").write_text("\n".join(stand_ins) + "\n")  # a device must be named; two jobs can have one each
     (folder / "munge.key").write_bytes(os.urandom(1024))
     (folder / "munge.key").chmod(0o400)
     # Snakemake's executor starts srun without SLURM_CONF, which then looks into /etc/slurm; that stays as it is.

@@ -1,4 +1,4 @@
-"""What jobs that run a model ask of a cluster, by the model's size, the corpus and the attempt."""
+"""What jobs that run a model ask of a cluster, by the model's size, the corpus and the attempt; and its object store."""
 
 from headscope.resources import checkpoint_mb, memory_to_load, memory_to_run, minutes_to_run, model_size, tokens_of
 
@@ -40,3 +40,18 @@ def minutes_to_train(wildcards, input, attempt):
     """A resource: the minutes to fit a head: the draws run through the model, an epoch over them takes less than that."""
     passes = config["train_mlm_head"]["draws"] * (1 + config["train_mlm_head"]["epochs"])
     return minutes_to_run(size_of_model(wildcards, input), tokens_of(input.training), attempt, passes)
+
+
+def constrain_stored_outputs():
+    """
+    Apply the constraints of wildcards to outputs in an object store, once all rules are there.
+
+    Snakemake 9.27.1 puts them into the address of an output, but not into the path that it compares with (seen with
+    snakemake-storage-plugin-s3 0.3.6, which works that out when it is made), so rules of corpora of two kinds would both fit.
+    """
+    if workflow.storage_settings.default_storage_provider:
+        for one in workflow.rules:
+            for _ in range(2):  # the address first, then the path from the address
+                one.update_wildcard_constraints()
+                for file in filter(lambda file: file.is_storage, one.output):
+                    file.storage_object.__post_init__()
