@@ -24,6 +24,7 @@ TARGETS = {
         *(f"figure_{number}" for number in range(1, 7)),
     ),
 }
+ATTEMPTS = "network-attempts.txt"  # where a process says that it tried to use the network
 PARTS = ("workflow", "scripts", "envs", "config")
 
 
@@ -52,7 +53,11 @@ def write_inputs(folder: Path, config: dict) -> Path:
 
 
 def snakemake(folder: Path, *arguments, **environment) -> subprocess.CompletedProcess:
-    """Run Snakemake in a folder; its output, standard and error together, is in `stdout`."""
+    """
+    Run Snakemake in a folder; its output, standard and error together, is in `stdout`.
+
+    No process of it gets to the network, and none may try; to this machine only with HF_HUB_OFFLINE=0.
+    """
     command = [
         sys.executable,
         "-m",
@@ -65,16 +70,27 @@ def snakemake(folder: Path, *arguments, **environment) -> subprocess.CompletedPr
         "--configfile",
         "tiny.yaml",
     ]
-    return subprocess.run(
+    run = subprocess.run(
         command,
         cwd=folder,
-        env=os.environ | environment,
+        env=os.environ | without_network(folder) | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
         timeout=600,
     )
+    assert not (folder / ATTEMPTS).exists(), (folder / ATTEMPTS).read_text()
+    return run
+
+
+def without_network(folder: Path) -> dict[str, str]:
+    """The environment of a process that must not use the network; what it tries stands in ATTEMPTS."""
+    return {
+        "PYTHONPATH": str(REPOSITORY / "tests" / "offline"),
+        "HEADSCOPE_TEST_ATTEMPTS": str(folder / ATTEMPTS),
+        "HF_HUB_OFFLINE": "1",
+    }
 
 
 def planned(folder: Path, *arguments) -> dict[str, int]:

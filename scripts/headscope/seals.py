@@ -35,9 +35,14 @@ def seal(path, kind: str = ".parquet", mark: bytes = WHOLE):
         file.write(mark + digest + footer)
 
 
-def refuse_damaged(path):
+def refuse_damaged(path, what: str = "file"):
     """
     Refuse a file that was cut, or has a seal and is not what was sealed. Files of other kinds are taken as they are.
+
+    Parameters
+    ----------
+    what
+        What it is called in a message.
 
     Raises
     ------
@@ -46,10 +51,10 @@ def refuse_damaged(path):
     """
     kind = Path(path).suffix
     if kind == ".json":
-        _refuse_damaged_json(path)
+        _refuse_damaged_json(path, what)
     elif kind in MAGIC:
         with open(path, "rb") as file:
-            _refuse_damaged(file, path, MAGIC[kind])
+            _refuse_damaged(file, path, MAGIC[kind], what)
 
 
 def _digest():
@@ -66,10 +71,10 @@ def _footer_start(file, magic: bytes) -> int | None:
     return start if found == magic and start >= len(magic) else None
 
 
-def _refuse_damaged(file, path, magic):
+def _refuse_damaged(file, path, magic, what):
     start = _footer_start(file, magic)
     if start is None:
-        raise InputError(f"{path}: expected a whole file, found none that ends as one; {TO_DO}")
+        raise InputError(f"{path}: expected a whole {what}, found no end of one; {TO_DO}")
     sealed = max(0, start - MARK_BYTES - DIGEST_BYTES)
     file.seek(sealed)
     mark, wanted = file.read(MARK_BYTES), file.read(DIGEST_BYTES)
@@ -77,9 +82,9 @@ def _refuse_damaged(file, path, magic):
         file.seek(max(0, file.seek(0, os.SEEK_END) - FOOTER_AT_MOST))
         end = file.read()
         if WHOLE in end or FOOTER in end:
-            raise InputError(f"{path}: expected a footer right after the seal, found another length of it; {TO_DO}")
+            raise InputError(f"{path}: expected a whole {what}, found another length of its footer; {TO_DO}")
     elif _digest_of(file, sealed if mark == WHOLE else 0, start) != wanted:
-        raise InputError(f"{path}: expected the bytes that were written, found others; {TO_DO}")
+        raise InputError(f"{path}: expected a whole {what}, found other bytes than were written; {TO_DO}")
 
 
 def _digest_of(file, stop: int, start: int) -> bytes:
@@ -111,11 +116,11 @@ def _digest_of_fields(fields: dict) -> str:
     return digest.hexdigest()
 
 
-def _refuse_damaged_json(path):
+def _refuse_damaged_json(path, what):
     try:
         fields = json.loads(Path(path).read_text("utf-8"))
     except ValueError as error:
-        raise InputError(f"{path}: expected JSON, found: {error}; {TO_DO}") from error
+        raise InputError(f"{path}: expected a whole {what} of JSON, found: {error}; {TO_DO}") from error
     wanted = fields.pop(KEY, None) if isinstance(fields, dict) else None
     if wanted is not None and wanted != _digest_of_fields(fields):
-        raise InputError(f"{path}: expected the keys that were written, found others; {TO_DO}")
+        raise InputError(f"{path}: expected a whole {what}, found other keys than were written; {TO_DO}")

@@ -140,13 +140,13 @@ class ShardFile:
 
     def __init__(self, path, header: type[Header], model: str | None = None, corpus: str | None = None):
         self._path = path
+        refuse_damaged(path, f"shard of {header.HOLDS}")
         try:
             self._parquet = pq.ParquetFile(path, page_checksum_verification=True)
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise InputError(
                 f"{path}: expected a whole shard of {header.HOLDS}, found: {error}; delete it and run again"
             ) from error
-        refuse_damaged(path)
         self.info = self._read_header(header)
         for what, wanted, found in (("model", model, self.info.model), ("corpus", corpus, self.info.corpus)):
             if wanted is not None and wanted != found:
