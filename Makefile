@@ -2,7 +2,8 @@
 # make test   set up, then run all tests
 # make lint   ruff, snakefmt and snakemake --lint
 # make bench  measure; writes the README's table of speed and memory
-# make docs   write config/README.md from the schema, docs/models.md from the tests
+# make docs   write config/README.md from the schema, docs/models.md from the tests, the columns of tables into docs/
+# make manual build the manual into site/
 # make lock   pin what pyproject.toml asks for in requirements.lock
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: demo test lint bench docs lock
+.PHONY: demo test lint bench docs manual lock
 
 demo: $(BIN)/ready
 	snakemake --cores $(CORES) --max-threads 1
@@ -30,6 +31,10 @@ bench: $(BIN)/ready
 docs: $(BIN)/ready
 	PYTHONPATH=scripts python -m headscope.config > config/README.md
 	PYTHONPATH=scripts:tests python -m models_page > docs/models.md
+	PYTHONPATH=scripts python -m headscope.tables docs/*.md
+
+manual: $(BIN)/ready
+	NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet
 
 lock: $(BIN)/ready
 	pip-compile --quiet --upgrade --extra workflow --extra develop --strip-extras --no-annotate --no-header \

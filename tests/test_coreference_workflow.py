@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 import yaml
 from checkpoints import REPOSITORY, needs_stanza_models, save_bert
+from result_columns import check_columns
 from test_documents import to_conll2012
 from workflow_runs import copy_workflow, planned, snakemake, write_inputs
 
@@ -49,6 +50,10 @@ def test_documents_become_tables_and_figures(finished):
                 assert (results / "figures" / f"{figure}.{ending}").stat().st_size
         assert "best head" in (results / "coreference" / "table2.md").read_text("utf-8")
     assert table(finished, "one", "heads").height == 3 * 4 * 2 * 3 * 4  # sets, types, directions, layers, heads
+
+
+def test_the_tables_have_the_columns_of_the_manual(finished):
+    check_columns(finished, __file__)
 
 
 def test_head_words_say_where_they_are_from(finished):

@@ -2,6 +2,7 @@ import polars as pl
 import pytest
 import transformers
 from checkpoints import save_bert, save_gpt2
+from result_columns import check_columns
 from workflow_runs import copy_workflow, planned, snakemake, tiny_config, write_inputs
 
 RESULTS = "results/tiny/few"
@@ -35,6 +36,10 @@ def test_tables_and_figure_are_made_without_stored_maps(finished):
         assert (finished / RESULTS / "figures" / f"figure_3.{ending}").stat().st_size
     assert not (finished / "attention").exists()
     assert "Nothing to be done" in snakemake(finished, "gradients").stdout
+
+
+def test_the_tables_have_the_columns_of_the_manual(finished):
+    check_columns(finished, __file__)
 
 
 def test_every_job_says_how_fast_and_where_the_head_is_from(finished):

@@ -2,6 +2,7 @@ import polars as pl
 import pytest
 import yaml
 from checkpoints import REPOSITORY, save_bert
+from result_columns import check_columns
 from workflow_runs import copy_workflow, planned, snakemake, write_inputs
 
 from headscope.probes.files import read_learned
@@ -96,6 +97,10 @@ def test_probes_become_tables_and_figures(finished):
     chosen = weights.filter(probe="attention", layer=2, head=2, direction="dependent_to_head")
     assert chosen["weight"].item() == pytest.approx(mean, rel=1e-6)
     assert "| Attention + words |" in (finished / RESULTS / "table3.md").read_text("utf-8")
+
+
+def test_the_tables_have_the_columns_of_the_manual(finished):
+    check_columns(finished, __file__)
 
 
 def test_the_training_treebank_has_no_tables_of_its_own_and_its_maps_are_laid_out_for_once(finished):

@@ -2,6 +2,7 @@ import polars as pl
 import pytest
 import yaml
 from checkpoints import REPOSITORY, save_gpt2
+from result_columns import check_columns
 from trained import HEAD, LAYER, save_series, save_step
 from workflow_runs import copy_workflow, planned, snakemake, tiny_config, write_inputs
 
@@ -44,6 +45,10 @@ def test_the_tables_of_a_series_show_what_a_head_learned(finished):
     for figure in ("trees/figures/series_syntax", "few/figures/series_surface"):
         for ending in ("html", "svg", "png"):
             assert (finished / SERIES / f"{figure}.{ending}").stat().st_size
+
+
+def test_the_tables_have_the_columns_of_the_manual(finished):
+    check_columns(finished, __file__)
 
 
 def test_the_tables_of_a_pair_are_of_words_or_say_why_not(finished):

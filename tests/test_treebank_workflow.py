@@ -8,6 +8,7 @@ import pytest
 import yaml
 from checkpoints import REPOSITORY, STANZA_MODELS, needs_stanza_models, save_bert
 from hub import Hub
+from result_columns import check_columns
 from workflow_runs import copy_workflow, planned, snakemake, write_inputs
 
 DEMO = REPOSITORY / "config" / "demo" / "treebank.conllu"
@@ -59,6 +60,10 @@ def test_a_treebank_from_an_address_becomes_tables_and_figures(finished, served)
     assert trees["where"][0] == f"{served[0]}:4"
     dependents = trees["ud_relations"].explode().is_in(["root", "punct"]).not_().sum()
     assert heads.filter(scheme="ud", relation="all")["total"].unique().to_list() == [dependents]
+
+
+def test_the_tables_have_the_columns_of_the_manual(finished):
+    check_columns(finished, __file__)
 
 
 def test_a_second_run_does_nothing(finished):

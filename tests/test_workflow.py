@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from checkpoints import save_bert, save_gpt2
 from hub import Hub
+from result_columns import check_columns
 from workflow_runs import copy_workflow, planned, snakemake, tiny_config, write_inputs
 
 RESULTS = "results/tiny/few"
@@ -79,6 +80,10 @@ def test_one_command_makes_every_table_and_figure(finished):
     assert divergence.filter(pl.col("divergence") > 0).height == 12 * 11
     tests = pl.read_parquet(finished / RESULTS / "clusters" / "tests.parquet")
     assert tests.null_count().sum_horizontal().item() == 0
+
+
+def test_the_tables_have_the_columns_of_the_manual(finished):
+    check_columns(finished, __file__)
 
 
 def test_norms_come_without_maps_on_disk_and_have_a_page(finished):

@@ -189,15 +189,21 @@ def shard_bounds(lengths: np.ndarray, shards: int) -> list[tuple[int, int]]:
     return [(int(start), int(stop)) for start, stop in pairwise(cuts)]
 
 
-def write_encoded(table: pl.DataFrame, path, tokenizer: str):
-    """Write encoded examples with a digest of their content (`corpus`) and of their tokenizer in the metadata."""
+def encoded_of(table: pl.DataFrame, tokenizer: str) -> Encoded:
+    """Return encoded examples with the digest of their content, given that of their tokenizer."""
     digest = hashlib.blake2b(digest_size=16)
     for column in ("example", "ids", "segments", "words", "kinds"):
         digest.update(np.ascontiguousarray(table[column].explode(empty_as_null=False).to_numpy()).tobytes())
     for column in ("ids", "kinds"):
         digest.update(table[column].list.len().to_numpy().tobytes())
+    return Encoded(table, digest.hexdigest(), tokenizer)
+
+
+def write_encoded(table: pl.DataFrame, path, tokenizer: str):
+    """Write encoded examples with a digest of their content (`corpus`) and of their tokenizer in the metadata."""
+    encoded = encoded_of(table, tokenizer)
     with replacing(path) as temporary:
-        table.write_parquet(temporary, metadata={"corpus": digest.hexdigest(), "tokenizer": tokenizer})
+        table.write_parquet(temporary, metadata={"corpus": encoded.corpus, "tokenizer": tokenizer})
         seal(temporary)
 
 

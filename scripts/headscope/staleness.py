@@ -13,7 +13,7 @@ from pathlib import Path
 
 PACKAGE = "headscope"
 SCRIPTS = Path(__file__).resolve().parents[1]
-CHANGES_NO_RESULT = {f"{PACKAGE}.jobs"}
+CHANGES_NO_RESULT = {PACKAGE, f"{PACKAGE}.jobs"}  # the former: the names that a notebook gets
 
 
 @cache

@@ -13,10 +13,11 @@ rule fetch_model:
         files="downloads/models/{model}.json",
     log:
         "logs/fetch_model/{model}.log",
+    localrule: True  # nodes of a cluster often have no network
     conda:
         "../../envs/fetch.yaml"
     params:
-        folder="downloads/models/{model}",
+        folder=lambda wildcards, output: output.files.removesuffix(".json"),
         source=of_model("source"),
         revision=of_model("revision"),
         allow_pickle=of_model("allow_pickle"),

@@ -146,6 +146,11 @@ def with_vectors_of(source):
     return names_of("treebank") if named == source else "(?!)"
 
 
+def of_user(files):
+    """Input files of the user, which stay where they are, also under the `prefix` of a module."""
+    return [local(str(file)) for file in files]
+
+
 def of_model(key):
     """A param: one key of the model's config entry."""
     return lambda wildcards: MODELS[wildcards.model][key]
@@ -164,9 +169,7 @@ def corpus_file(wildcards):
 def corpus_files(wildcards):
     """The files of a corpus that may have several."""
     path = CORPORA[wildcards.corpus]["path"]
-    return (
-        [str(file) for file in find_files(path, ROOT).values()] if path else [f"downloads/corpora/{wildcards.corpus}"]
-    )
+    return of_user(find_files(path, ROOT).values()) if path else [f"downloads/corpora/{wildcards.corpus}"]
 
 
 def corpus_name(wildcards):
@@ -214,6 +217,11 @@ def stanza_files(wildcards):
     return f"{folder}/{corpus['language']}.{packages}.json" if folder == "downloads/stanza" else []
 
 
+def stanza_folder(wildcards, input):
+    """A param: where these models lie; fetched ones beside their list, the first input."""
+    return os.path.dirname(input[0]) if stanza_files(wildcards) else config["stanza"]["models"]
+
+
 def skipped_files(wildcards):
     """What each stage passed over, in the order of the stages."""
     return [
@@ -229,10 +237,10 @@ def fold(wildcards):
     return None if CORPORA[wildcards.corpus]["kind"] == "text" else config["attention"]["fold"]
 
 
-def checkpoint(wildcards):
-    """A param: where the model is to be loaded from."""
+def checkpoint(wildcards, input):
+    """A param: where the model is to be loaded from; the files of a fetched one lie beside their list, the first input."""
     model = MODELS[wildcards.model]
-    return f"downloads/models/{wildcards.model}" if model["revision"] else model["source"]
+    return input[0].removesuffix(".json") if model["revision"] else model["source"]
 
 
 def fetched_list(wildcards):
@@ -247,7 +255,7 @@ def checkpoint_files(wildcards):
         return f"downloads/models/{wildcards.model}.json"
     if package_of(model["source"]):
         return []
-    return sorted(str(path) for path in Path(model["source"]).iterdir() if path.is_file())
+    return of_user(sorted(path for path in Path(model["source"]).iterdir() if path.is_file()))
 
 
 def loading(wildcards):
@@ -262,7 +270,7 @@ def mlm_head_file(wildcards):
     head = MODELS[wildcards.model]["mlm_head"]
     if head == "train":
         return f"models/{wildcards.model}/mlm_head.safetensors"
-    return str(*find_files(head, ROOT).values()) if head else []
+    return of_user(find_files(head, ROOT).values())[0] if head else []
 
 
 def mlm_head_name(wildcards):
@@ -278,7 +286,7 @@ def mlm_text(key):
 
 def vectors_file(wildcards):
     """The user's file of word vectors."""
-    return str(*find_files(config["probes"]["vectors"], ROOT).values())
+    return of_user(find_files(config["probes"]["vectors"], ROOT).values())[0]
 
 
 def vectors_name(wildcards):

@@ -16,6 +16,7 @@ rule fetch_stanza:
     wildcard_constraints:
         language="[a-z-]+",
         package="[^+]+",
+    localrule: True  # nodes of a cluster often have no network
     conda:
         "../../envs/parse.yaml"
     params:
@@ -59,7 +60,7 @@ rule parse_dependencies:
         mem_mb=lambda wildcards, attempt: attempt * 6000,
         device="auto",
     params:
-        models=config["stanza"]["models"],
+        models=stanza_folder,
         language=of_corpus("language"),
         package=of_corpus("package"),
         format=of_corpus("format"),
@@ -91,7 +92,7 @@ rule resolve_coreference:
         mem_mb=lambda wildcards, attempt: attempt * 12000,
         device="auto",
     params:
-        models=config["stanza"]["models"],
+        models=stanza_folder,
         language=of_corpus("language"),
         package=of_corpus("package"),
         coref_package=of_corpus("coref_package"),

@@ -1,29 +1,6 @@
 """What a user asks for by name: each target, of every model on every corpus of its kind."""
 
 
-localrules:
-    surface,
-    syntax,
-    coreference,
-    clusters,
-    gradients,
-    figure_1,
-    figure_2,
-    figure_3,
-    figure_4,
-    figure_5,
-    figure_6,
-    table_1,
-    table_2,
-    table_3,
-    probes,
-    norms,
-    figure_sep,
-    compare,
-    compare_divergence,
-    series,
-
-
 rule figure_1:
     input:
         of_runs("text", *figures("figure_1")),

@@ -57,7 +57,7 @@ def read_pairs(path, format="paragraphs", shown_as=None) -> tuple[pl.DataFrame, 
     """
     shown_as = shown_as or str(path)
     documents = _documents(numbered_lines(path, shown_as), format)
-    pairs, skipped = _pair_up(documents, shown_as)
+    pairs, skipped = pair_up(documents, shown_as)
     if pairs.is_empty():
         raise InputError(
             f"{shown_as}: expected documents of two paragraphs or more, one paragraph a line and a blank line "
@@ -93,7 +93,8 @@ def _wikitext_paragraph(line) -> tuple[str, bool]:
     return _JOINED.sub(r"\1", line).strip(), False
 
 
-def _pair_up(documents: Iterable[list[Paragraph]], shown_as) -> tuple[pl.DataFrame, pl.DataFrame]:
+def pair_up(documents: Iterable[list[Paragraph]], shown_as) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return pairs and skipped as `read_pairs` does, of documents that are read already."""
     pairs, skipped = [], []
     for document in documents:
         for first, second in zip(document[::2], document[1::2], strict=False):
