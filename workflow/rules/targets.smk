@@ -22,6 +22,7 @@ localrules:
     compare,
     compare_divergence,
     series,
+    report,
 
 
 rule figure_1:
@@ -151,3 +152,8 @@ rule series:
     input:
         of_series("treebank", "syntax/best.csv", "syntax/traced.csv", *figures("series_syntax")),
         of_series("text", "surface/heads.csv", "surface/layers.csv", *figures("series_surface")),
+
+
+rule report:
+    input:
+        "results/report.html",
