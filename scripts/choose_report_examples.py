@@ -12,13 +12,13 @@ from headscope.report.examples import SHOWN, counts_of, examples_to_show, shown_
 from headscope.store import find_example
 
 
-def main(description, encoded, attention, shown, counted, count, most, kind):
+def main(description, encoded, attention, shown, counted, number, most, kind):
     """Write one row an example: its tokens or words, and its maps quantised for display; and the counts as JSON."""
     described, examples = Description.read(description), read_encoded(encoded)
     rows = []
-    for number in examples_to_show(examples, count, most):
-        weights = find_example(attention, number, described.weights, examples.corpus)
-        rows.append(shown_example(examples.example(number), weights, most, of_words=kind != "text"))
+    for chosen in examples_to_show(examples, number, most):
+        weights = find_example(attention, chosen, described.weights, examples.corpus)
+        rows.append(shown_example(examples.example(chosen), weights, most, of_words=kind != "text"))
     write_table(pl.DataFrame(rows, SHOWN, orient="row"), shown)
     with replacing(counted) as temporary:
         temporary.write_text(json.dumps(counts_of(examples), indent=2) + "\n", encoding="utf-8")

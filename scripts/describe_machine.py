@@ -8,7 +8,7 @@ from headscope.report.machine import machine, versions
 
 
 def main(descriptions, described):
-    """Write both as JSON; `descriptions` are of the models, so that a machine is described after each change of them."""
+    """Write both as JSON; `descriptions` of models are there so that a change of one describes the machine again."""
     with replacing(described) as temporary:
         facts = {"machine": machine(), "versions": versions()}
         temporary.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")

@@ -21,7 +21,7 @@ rule choose_report_examples:
     conda:
         "../../envs/analyse.yaml"
     params:
-        count=config["report"]["examples"],
+        number=config["report"]["examples"],
         most=config["report"]["tokens"],
         kind=of_corpus("kind"),
         code=code_of("choose_report_examples"),

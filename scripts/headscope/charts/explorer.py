@@ -7,11 +7,11 @@ show the same head; a click on a mark with a layer and a head picks that head.
 
 import altair as alt
 
-from headscope.behaviours import NO_BEHAVIOUR
 from headscope.charts.figure_6 import COLOURS, SHAPES
 from headscope.charts.theme import VERMILLION
 
 WIDE, CELL = "container", 16
+FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
 PICKED = "datum.layer == layer && datum.head == head"
 SCHEME = "viridis"
 
@@ -31,7 +31,9 @@ def views() -> dict[str, dict]:
 
 def head_grid() -> alt.LayerChart:
     """Layer by head, coloured by a number; data set `heads`: layer, head, name, value, shown."""
-    colour = alt.Color("value:Q", scale=alt.Scale(scheme=SCHEME), legend=alt.Legend(title=None, orient="top", format=".3~g"))
+    colour = alt.Color(
+        "value:Q", scale=alt.Scale(scheme=SCHEME), legend=alt.Legend(title=None, orient="top", format=".3~g")
+    )
     return _grid(colour)
 
 
@@ -47,17 +49,19 @@ def _grid(colour: alt.Color) -> alt.LayerChart:
         tooltip=[alt.Tooltip("name:N", title="Head"), alt.Tooltip("shown:N", title="Value")],
     )
     cells = base.mark_rect(cursor="pointer", stroke="white", strokeWidth=0.5).encode(colour)
-    picked = base.transform_filter(PICKED).mark_rect(
-        filled=False, stroke=VERMILLION, strokeWidth=3.5, fillOpacity=0
-    )
-    return _linked(alt.layer(cells, picked)).properties(width=WIDE, height=alt.Step(22))
+    picked = base.transform_filter(PICKED).mark_rect(filled=False, stroke=VERMILLION, strokeWidth=3.5, fillOpacity=0)
+    return _linked(alt.layer(cells, picked)).properties(width=WIDE, autosize=FIT, height=alt.Step(30))
 
 
 def head_map() -> alt.LayerChart:
     """Figure 6's map; data set `places`: layer, head, name, x, y, behaviour."""
     base = alt.Chart(alt.NamedData("places")).encode(
-        alt.X("x:Q", title="First dimension (nats)", axis=alt.Axis(grid=False, tickCount=5), scale=alt.Scale(zero=False)),
-        alt.Y("y:Q", title="Second dimension (nats)", axis=alt.Axis(grid=False, tickCount=5), scale=alt.Scale(zero=False)),
+        alt.X(
+            "x:Q", title="First dimension (nats)", axis=alt.Axis(grid=False, tickCount=5), scale=alt.Scale(zero=False)
+        ),
+        alt.Y(
+            "y:Q", title="Second dimension (nats)", axis=alt.Axis(grid=False, tickCount=5), scale=alt.Scale(zero=False)
+        ),
         tooltip=[alt.Tooltip("name:N", title="Head"), alt.Tooltip("behaviour:N", title="Looks at")],
     )
     legend = alt.Legend(title=None, orient="bottom", columns=4)
@@ -67,21 +71,26 @@ def head_map() -> alt.LayerChart:
     )
     ring = base.transform_filter(PICKED).mark_point(size=320, stroke=VERMILLION, strokeWidth=3, opacity=1)
     name = base.transform_filter(PICKED).mark_text(dy=-18, fontSize=13, fontWeight="bold").encode(text="name:N")
-    return _linked(alt.layer(points, ring, name)).properties(width=WIDE, height=260)
+    return _linked(alt.layer(points, ring, name)).properties(width=WIDE, autosize=FIT, height=260)
 
 
 def best_heads() -> alt.LayerChart:
     """The best heads at a relation; data set `best`: layer, head, name, value, shown, baseline."""
     base = alt.Chart(alt.NamedData("best")).encode(
-        alt.Y("name:N", title="Head", sort=None), tooltip=[alt.Tooltip("name:N", title="Head"), alt.Tooltip("shown:N", title="Accuracy")]
+        alt.Y("name:N", title="Head", sort=None),
+        tooltip=[alt.Tooltip("name:N", title="Head"), alt.Tooltip("shown:N", title="Accuracy")],
     )
-    across = alt.X("value:Q", title="Accuracy", axis=alt.Axis(format=".0%", tickCount=5), scale=alt.Scale(domain=[0, 1]))
+    across = alt.X(
+        "value:Q", title="Accuracy", axis=alt.Axis(format=".0%", tickCount=5), scale=alt.Scale(domain=[0, 1])
+    )
     colour = alt.condition(PICKED, alt.value(VERMILLION), alt.value("#56B4E9"))
     bars = base.mark_bar(cursor="pointer").encode(across, color=colour)
-    baseline = base.transform_filter("isValid(datum.baseline)").mark_tick(thickness=2, color="#E69F00").encode(
-        alt.X("baseline:Q")
+    baseline = (
+        base.transform_filter("isValid(datum.baseline)")
+        .mark_tick(thickness=2, color="#E69F00")
+        .encode(alt.X("baseline:Q"))
     )
-    return _linked(alt.layer(bars, baseline)).properties(width=WIDE, height=alt.Step(20))
+    return _linked(alt.layer(bars, baseline)).properties(width=WIDE, autosize=FIT, height=alt.Step(20))
 
 
 def attention_lines() -> alt.LayerChart:
@@ -101,7 +110,7 @@ def attention_lines() -> alt.LayerChart:
         return alt.X(datum=at, axis=None, scale=across)
 
     shown = alt.Chart(alt.NamedData("cells")).transform_filter("only < 0 || datum.query == only")
-    drawn = shown.mark_rule(strokeWidth=2, color="#2171b5").encode(
+    drawn = shown.mark_rule(strokeWidth=2, color="#3b8fd4").encode(
         side(0),
         x2=alt.X2Datum(1),
         y2="key:Q",
@@ -123,26 +132,32 @@ def attention_lines() -> alt.LayerChart:
     )
     right = words.mark_text(align="left", dx=6, **text).encode(side(1), text="text:N", **place("row"))
     last = [alt.param("last", value=1), alt.param("only", value=-1)]
-    return alt.layer(drawn, left, right).add_params(*last).properties(width=WIDE, height=200)
+    return alt.layer(drawn, left, right).add_params(*last).properties(width=WIDE, autosize=FIT, height=200)
 
 
 def attention_heat() -> alt.Chart:
     """Every row by every row; data set `cells`: query, key, from, to, weight and `rows` in their order."""
-    label = alt.Axis(labelExpr="substring(datum.label, indexof(datum.label, '|') + 1)", labelLimit=80, ticks=False, domain=False)
+    label = alt.Axis(
+        labelExpr="substring(datum.label, indexof(datum.label, '|') + 1)", labelLimit=80, ticks=False, domain=False
+    )
     return (
         alt.Chart(alt.NamedData("cells"))
         .mark_rect()
         .encode(
             alt.X("column:N", title="To", sort=None, axis=label.copy()),
             alt.Y("row:N", title="From", sort=None, axis=label.copy()),
-            alt.Color("weight:Q", scale=alt.Scale(scheme=SCHEME, domain=[0, 1]), legend=alt.Legend(title=None, orient="top", format=".1f")),
+            alt.Color(
+                "weight:Q",
+                scale=alt.Scale(scheme=SCHEME, domain=[0, 1]),
+                legend=alt.Legend(title=None, orient="top", format=".1f"),
+            ),
             tooltip=[
                 alt.Tooltip("from:N", title="From"),
                 alt.Tooltip("to:N", title="To"),
                 alt.Tooltip("weight:Q", title="Attention", format=".2f"),
             ],
         )
-        .properties(width=WIDE, height=alt.Step(CELL))
+        .properties(width=WIDE, autosize=FIT, height=alt.Step(CELL))
     )
 
 

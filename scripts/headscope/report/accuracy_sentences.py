@@ -15,7 +15,7 @@ def relation_sentence(row: dict) -> str:
     """Say how well the best head finds a relation: a row of `syntax/table1`."""
     accuracy = row["accuracy"]
     if row["relation"] == ALL:
-        what = "of all dependents the head word"
+        what = "the head word of any dependent"
     else:
         name = relation(row["relation"])
         to_head = row["direction"] == TREE_DIRECTIONS[0]

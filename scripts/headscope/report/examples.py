@@ -43,7 +43,8 @@ def shown_example(example: dict, weights: np.ndarray, most: int, of_words: bool)
     weights
         Its maps (layer, head, query, key).
     most
-        How many rows of a map are shown; of a longer one of words the first, of one of tokens those that figure 1 shows.
+        How many rows of a map are shown; of a longer one of words the first, of one of tokens those that figure 1 would
+        show.
     """
     kinds = np.array(example["kinds"], dtype=np.uint8)
     positions = np.arange(min(most, len(kinds))) if of_words else window(kinds, most)

@@ -6,11 +6,12 @@ from typing import NamedTuple
 import polars as pl
 
 from headscope.coreference.names import TYPES
+from headscope.pages import is_missing
 from headscope.report.accuracy_sentences import coreference_sentences, relation_sentence
-from headscope.report.measures import Measure, measures
+from headscope.report.measures import measures
 from headscope.report.results import Shown
 from headscope.report.words import relation
-from headscope.syntax.names import ALL, common_relations, scheme_in
+from headscope.syntax.names import ALL, common_relations, relations_to_show, scheme_in
 
 TABLES = {
     "surface/heads": "Surface patterns",
@@ -28,8 +29,8 @@ class Relation(NamedTuple):
     """
     Something that heads are scored on.
 
-    `measure`: the name of the measure that scores them; `sentence`: what is said of the best; `layer`, `head`: the best;
-    `baseline`: an accuracy without heads, None where there is none.
+    `measure`: the name of the measure that scores them; `sentence`: what is said of the best; `layer`, `head`: the
+    best; `baseline`: an accuracy without heads, None where there is none.
     """
 
     corpus: str
@@ -59,7 +60,6 @@ def explorer_data(runs: list[Shown], examples: dict[str, pl.DataFrame]) -> dict:
         "model": described.name,
         "layers": described.layers,
         "heads": described.heads,
-        "start": _start(relations, [measure for _, measure in found]),
         "corpora": [_corpus(run, examples.get(run.corpus)) for run in runs],
         "measures": [
             measure._asdict() | {"corpus": run.corpus, "group": TABLES[measure.table]} for run, measure in found
@@ -68,20 +68,17 @@ def explorer_data(runs: list[Shown], examples: dict[str, pl.DataFrame]) -> dict:
     }
 
 
-def _start(relations: list[Relation], found: list[Measure]) -> dict[str, int]:
-    """The head that is picked at first: the best at the first relation, else the first."""
-    return {"layer": relations[0].layer, "head": relations[0].head} if relations else {"layer": 1, "head": 1}
-
-
 def _relations(run: Shown) -> list[Relation]:
     return _of_trees(run) + _of_mentions(run)
 
 
 def _of_trees(run: Shown) -> list[Relation]:
+    """Those that figure 5 shows first, then the others."""
     table1 = run.table("syntax/table1")
     if table1 is None:
         return []
     scheme = scheme_in(table1, run.scheme)
+    shown = pl.concat([relations_to_show(table1, scheme, [], run.rare), common_relations(table1, scheme, run.rare)[0]])
     return [
         Relation(
             run.corpus,
@@ -92,8 +89,8 @@ def _of_trees(run: Shown) -> list[Relation]:
             row["head"],
             row["baseline_accuracy"],
         )
-        for row in common_relations(table1, scheme, run.rare)[0].to_dicts()
-        if row["accuracy"] is not None
+        for row in shown.unique("relation", keep="first", maintain_order=True).to_dicts()
+        if not is_missing(row["accuracy"])
     ]
 
 
@@ -132,7 +129,9 @@ def _corpus(run: Shown, examples: pl.DataFrame | None) -> dict:
     return {
         "name": run.corpus,
         "unit": "token" if run.kind == "text" else "word",
-        "map": None if mapped is None else mapped.select("layer", "head", "x", "y", "behaviour").to_dict(as_series=False),
+        "map": None
+        if mapped is None
+        else mapped.select("layer", "head", "x", "y", "behaviour").to_dict(as_series=False),
         "examples": [] if examples is None else [_example(row) for row in examples.to_dicts()],
     }
 

@@ -1,4 +1,4 @@
-"""Every measure of single heads that the result tables hold, in one shape: what the report's explorer colours heads by."""
+"""Every measure of single heads in the result tables, in one shape: what the report's explorer colours heads by."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -40,8 +40,8 @@ class Measure(NamedTuple):
     A number for every head.
 
     `name`: of this measure, the only one so called of its model; `table`: where it is from; `title`: what a reader
-    sees; `unit`: `share`, `number` or `kind` (a word); `values`, `errors` (standard errors, or None), `notes` (words about each value, or
-    None): an entry a head, layer by layer; a value is None where there is none, or a word where the measure is a kind.
+    sees; `unit`: `share`, `number` or `kind` (a word); `values`, `errors` (standard errors, or None), `notes` (words
+    about each value, or None): an entry a head, layer by layer, None where there is no value.
     """
 
     name: str

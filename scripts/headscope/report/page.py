@@ -1,6 +1,7 @@
 """The report as one page: every run with its sections, what models have in common, and the explorer of their heads."""
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -71,8 +72,13 @@ def report(
     together = _together(results, claims, {model.name: model.title for model in described}, shelf)
     explorers = _explorers(runs, shelf)
     environment = Environment(
-        loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
+    environment.filters["tight"] = tight
     return environment.get_template("report.html.jinja").render(
         title="What the attention heads look at",
         subtitle="; ".join(run["title"] for run in shown_runs),
@@ -90,6 +96,11 @@ def report(
         explorers=explorers,
         packed=shelf.packed,
     )
+
+
+def tight(sentence: str) -> str:
+    """Return a sentence in which no line breaks inside the name of a head or before a percent sign."""
+    return re.sub(r"\b(\d+)-(\d+)\b", "\\1\N{NON-BREAKING HYPHEN}\\2", sentence).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _run(run: Run, corpus: dict, claims: pl.DataFrame | None, benchmarks: list[Job], shelf: Shelf) -> dict:
@@ -123,9 +134,7 @@ def _run(run: Run, corpus: dict, claims: pl.DataFrame | None, benchmarks: list[J
     }
 
 
-def _together(
-    results: Results, claims: pl.DataFrame | None, titles: dict[str, str], shelf: Shelf
-) -> list[Section]:
+def _together(results: Results, claims: pl.DataFrame | None, titles: dict[str, str], shelf: Shelf) -> list[Section]:
     """What is of no single run: all claims, then each folder of comparisons and of series."""
     sections = []
     if claims is not None:

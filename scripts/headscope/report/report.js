@@ -54,8 +54,9 @@ const example = () => corpus().examples[byId("example").value];
 
 function shown(value, unit) {
   if (value === null) return "–";
-  const text = unit === "share" ? `${(100 * value).toFixed(1)} %` : unit === "kind" ? value : String(+value.toPrecision(3));
-  return text.replace(/^-/, "−");
+  if (unit === "kind") return value;
+  const number = value && Math.abs(value) < 1e-3 ? value.toExponential(2) : String(+value.toPrecision(3));
+  return (unit === "share" ? `${(100 * value).toFixed(1)} %` : number).replace(/^-/, "−");
 }
 
 /** Every head with its value of a measure. */
@@ -89,8 +90,10 @@ async function openModel() {
   const every = Array.from({ length: data.layers * data.heads }, (_, index) => index);
   const names = every.map((index) => [Math.floor(index / data.heads) + 1, (index % data.heads) + 1]);
   fill("head", names.map(([layer, head]) => [`${layer}-${head}`, `${layer}-${head}`, `Layer ${layer}`]));
-  Object.assign(state, data.start);
   openCorpus();
+  if (!relation()) return;
+  const { layer, head } = relation(); // the best at something is the first that is picked
+  pick(layer, head);
 }
 
 function openCorpus() {
@@ -98,7 +101,7 @@ function openCorpus() {
   const first = data.measures.find((one) => one.corpus === name) ?? data.measures[0];
   if (first) byId("measure").value = first.name;
   const known = data.relations.findIndex((one) => one.corpus === name);
-  if (known >= 0) byId("relation").value = known;
+  if (data.relations.length) byId("relation").value = Math.max(known, 0);
   fill("example", examples.map(({ label }, index) => [index, label]));
   openExample();
   show();
@@ -144,10 +147,7 @@ function show() {
   if (colour) update(kinds ? "kinds" : "grid", { heads: everyHead(colour) }, picked());
   byId("grid-title").textContent = colour ? `${colour.corpus}: ${colour.title}` : "no measures";
   byId("status").textContent = said(colour);
-  showMap();
-  showBest();
-  showExample();
-  showRow();
+  [showMap, showBest, showExample, showRow].forEach((view) => view());
 }
 
 function said(colour) {
@@ -269,8 +269,7 @@ function look() {
   const style = getComputedStyle(document.documentElement);
   const [ink, quiet, line] = ["--ink", "--quiet", "--line"].map((name) => style.getPropertyValue(name).trim());
   const axis = { labelColor: ink, titleColor: quiet, gridColor: line, domainColor: line, tickColor: line, titleFontWeight: "normal" };
-  const autosize = { type: "fit-x", contains: "padding" };
-  return { autosize, background: "transparent", axis, legend: { labelColor: ink, titleColor: ink }, text: { color: ink }, view: { stroke: line } };
+  return { background: "transparent", axis, legend: { labelColor: ink, titleColor: ink }, text: { color: ink }, view: { stroke: line } };
 }
 
 async function drawViews() {

@@ -23,8 +23,6 @@ from headscope.report.surface_sentences import (
 )
 from headscope.syntax.table1 import table1_parts
 
-NOT_THERE = "This was not computed."
-
 
 class Analysis(NamedTuple):
     """

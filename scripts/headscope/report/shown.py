@@ -1,6 +1,7 @@
 """What the template shows: figures, tables and sections, made of the results of a run."""
 
 import json
+import re
 from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -71,7 +72,7 @@ class Shelf:
         return Figure(self.keep("figure", name, specification), title, text.strip())
 
     def tables(self, names: Iterable[str], below: str = "") -> list[Table]:
-        """Return those of these tables (`minilm/demo/surface/heads`) that there are, named without the folder `below`."""
+        """Return those of these tables (`minilm/demo/surface/heads`) that there are, without `below` in their names."""
         found = ((name, self._results.table(name)) for name in names)
         return [self._table(name, table, below) for name, table in found if table is not None]
 
@@ -80,7 +81,9 @@ class Shelf:
             table = table.with_columns(pl.col("where").map_elements(shareable, return_dtype=pl.String))
         id = self.keep("table", name, table.write_csv())
         few = table.height <= FEW_ROWS
-        size = f"{count(table.height, 'row')}, {count(table.width, 'column')}" + ("" if few else f"; the first {PREVIEW}")
+        size = f"{count(table.height, 'row')}, {count(table.width, 'column')}" + (
+            "" if few else f"; the first {PREVIEW}"
+        )
         part = as_part(table if few else table.head(PREVIEW), name.removeprefix(below))
         preview = Markup(html_table(part, f"{id}-preview", level=4))
         return Table(id, name.removeprefix(below), size, f"{name.replace('/', '-')}.csv", preview)
@@ -94,7 +97,7 @@ class Shelf:
 
 def anchor(name: str) -> str:
     """Return a name as an id: whatever is no letter, digit, dot, dash or underscore is said by its code."""
-    return "".join(letter if letter.isascii() and (letter.isalnum() or letter in "._-") else f"-{ord(letter):x}-" for letter in name)
+    return re.sub(r"[^A-Za-z0-9._-]", lambda letter: f"-{ord(letter[0]):x}-", name)
 
 
 def as_part(table: pl.DataFrame, heading: str) -> Part:

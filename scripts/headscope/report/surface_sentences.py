@@ -85,7 +85,7 @@ def gradient_sentences(loss: pl.DataFrame, layers: pl.DataFrame | None, describe
     means = {} if layers is None else dict(layers.group_by("key").agg(pl.mean("magnitude")).drop_nulls().iter_rows())
     if means.get("other"):
         shares = [
-            f"{means[key] / means['other']:.2g} times as much with a weight on {_named(f'{{{key}}}', described)}"
+            f"{means[key] / means['other']:.2g} times as much with a weight on {described.token(key)}"
             for key in ("sep", "cls")
             if key in means
         ]
@@ -96,9 +96,7 @@ def gradient_sentences(loss: pl.DataFrame, layers: pl.DataFrame | None, describe
     return sentences
 
 
-def norm_sentences(
-    layers: pl.DataFrame | None, claims: pl.DataFrame | None, described: Description
-) -> list[str]:
+def norm_sentences(layers: pl.DataFrame | None, claims: pl.DataFrame | None, described: Description) -> list[str]:
     """Say what attention to special tokens adds to the output; the tables `norms/layers` and `norms/claims`."""
     if layers is None:
         return [f"There are no norms: {why_not(described.architecture) or 'nothing was counted'}."]
@@ -107,15 +105,15 @@ def norm_sentences(
         rows = layers.filter(key=key).drop_nulls(["weight_share", "norm_share"])
         if not rows.is_empty() and rows["weight_share"].mean():
             sentences.append(
-                f"{_named(f'{{{key}}}', described)} gets {percent(rows['weight_share'].mean(), 1)} of the attention and "
+                f"{described.token(key)} gets {percent(rows['weight_share'].mean(), 1)} of the attention and "
                 f"{percent(rows['norm_share'].mean(), 1)} of what is added to the output, on average over layers."
             )
     for claim, name in (("sep_is_no_op", "sep"), ("cls_is_no_op", "cls")):
         tested = [] if claims is None else claims.filter(claim=claim)["supported"].drop_nulls().to_list()
         if tested:
             sentences.append(
-                f"That attention to {_named(f'{{{name}}}', described)} does little is supported by {tested.count('yes')} "
-                f"of {count(len(tested), 'test')}; {tested.count('no')} speak against it."
+                f"That attention to {described.token(name)} does little is supported by {tested.count('yes')} of "
+                f"{count(len(tested), 'test')}; {tested.count('no')} speak against it."
             )
     return sentences
 
@@ -127,8 +125,8 @@ def cluster_sentences(tests: pl.DataFrame, mapped: pl.DataFrame | None) -> list[
     if row["p_value"] is not None:
         closer = "more alike" if row["within"] < row["between"] else "no more alike"
         sentences.append(
-            f"Two heads of one layer are {closer} than heads of different layers: {row['within']:.3f} nats of divergence "
-            f"against {row['between']:.3f} (permutation test, p = {row['p_value']:.2g})."
+            f"Two heads of one layer are {closer} than heads of different layers: {row['within']:.3f} nats of "
+            f"divergence against {row['between']:.3f} (permutation test, p = {row['p_value']:.2g})."
         )
     else:
         sentences.append("There are too few heads to ask whether those of one layer are alike.")
@@ -147,9 +145,7 @@ def skipped_sentence(skipped: pl.DataFrame | None) -> str:
         return "Nothing was passed over."
     reasons = skipped["reason"].str.replace_all(r"\d+", "…").value_counts(sort=True).rows()
     ordered = sorted(reasons, key=lambda row: (-row[1], row[0]))
-    return f"{capitalised(count(skipped.height, 'note'))} of what was passed over: " + "; ".join(
-        f"{number:,} × {reason}" for reason, number in ordered
-    )
+    return f"{skipped.height:,}: " + "; ".join(f"{number:,} × {reason}" for reason, number in ordered)
 
 
 def _named(name: str, described: Description) -> str:
