@@ -10,8 +10,7 @@ import altair as alt
 from headscope.charts.figure_6 import COLOURS, SHAPES
 from headscope.charts.theme import VERMILLION
 
-WIDE, CELL = "container", 16
-FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
+WIDE, HEIGHT = "container", 200  # a view is as wide as its place on the page, which also says how high it is
 PICKED = "datum.layer == layer && datum.head == head"
 SCHEME = "viridis"
 
@@ -50,7 +49,7 @@ def _grid(colour: alt.Color) -> alt.LayerChart:
     )
     cells = base.mark_rect(cursor="pointer", stroke="white", strokeWidth=0.5).encode(colour)
     picked = base.transform_filter(PICKED).mark_rect(filled=False, stroke=VERMILLION, strokeWidth=3.5, fillOpacity=0)
-    return _linked(alt.layer(cells, picked)).properties(width=WIDE, autosize=FIT, height=alt.Step(30))
+    return _linked(alt.layer(cells, picked)).properties(width=WIDE, height=HEIGHT)
 
 
 def head_map() -> alt.LayerChart:
@@ -71,7 +70,7 @@ def head_map() -> alt.LayerChart:
     )
     ring = base.transform_filter(PICKED).mark_point(size=320, stroke=VERMILLION, strokeWidth=3, opacity=1)
     name = base.transform_filter(PICKED).mark_text(dy=-18, fontSize=13, fontWeight="bold").encode(text="name:N")
-    return _linked(alt.layer(points, ring, name)).properties(width=WIDE, autosize=FIT, height=260)
+    return _linked(alt.layer(points, ring, name)).properties(width=WIDE, height=HEIGHT)
 
 
 def best_heads() -> alt.LayerChart:
@@ -90,7 +89,7 @@ def best_heads() -> alt.LayerChart:
         .mark_tick(thickness=2, color="#E69F00")
         .encode(alt.X("baseline:Q"))
     )
-    return _linked(alt.layer(bars, baseline)).properties(width=WIDE, autosize=FIT, height=alt.Step(20))
+    return _linked(alt.layer(bars, baseline)).properties(width=WIDE, height=HEIGHT)
 
 
 def attention_lines() -> alt.LayerChart:
@@ -132,7 +131,7 @@ def attention_lines() -> alt.LayerChart:
     )
     right = words.mark_text(align="left", dx=6, **text).encode(side(1), text="text:N", **place("row"))
     last = [alt.param("last", value=1), alt.param("only", value=-1)]
-    return alt.layer(drawn, left, right).add_params(*last).properties(width=WIDE, autosize=FIT, height=200)
+    return alt.layer(drawn, left, right).add_params(*last).properties(width=WIDE, height=HEIGHT)
 
 
 def attention_heat() -> alt.Chart:
@@ -157,7 +156,7 @@ def attention_heat() -> alt.Chart:
                 alt.Tooltip("weight:Q", title="Attention", format=".2f"),
             ],
         )
-        .properties(width=WIDE, autosize=FIT, height=alt.Step(CELL))
+        .properties(width=WIDE, height=HEIGHT)
     )
 
 

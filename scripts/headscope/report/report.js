@@ -39,6 +39,7 @@ document.addEventListener("click", async (event) => {
 // The explorer
 
 const CHOICES = ["model", "corpus", "measure", "relation", "head", "example", "word"];
+const [CELL, MAP, BAR, LINE] = [30, 280, 20, 18]; // the height of a row of heads, of the map, a bar, a word: pixels
 const MOST_BEST = 10;
 const FAINTEST = 0.01; // of the lines that are drawn
 let data, views, maps; // of the model; the charts by name; the weights of the example
@@ -97,20 +98,28 @@ async function openModel() {
 }
 
 function openCorpus() {
-  const { name, examples } = corpus();
+  const { name } = corpus();
   const first = data.measures.find((one) => one.corpus === name) ?? data.measures[0];
   if (first) byId("measure").value = first.name;
   const known = data.relations.findIndex((one) => one.corpus === name);
   if (data.relations.length) byId("relation").value = Math.max(known, 0);
-  fill("example", examples.map(({ label }, index) => [index, label]));
-  openExample();
+  openExamples();
   show();
 }
 
+function openExamples() {
+  fill("example", corpus().examples.map(({ label }, index) => [index, label]));
+  openExample();
+}
+
 function openRelation() {
-  byId("measure").value = relation().measure;
-  Object.assign(state, { layer: relation().layer, head: relation().head });
-  show();
+  const { corpus: of, measure: scored, layer, head } = relation();
+  if (byId("corpus").value !== of) {
+    byId("corpus").value = of;
+    openExamples();
+  }
+  byId("measure").value = scored;
+  pick(layer, head);
 }
 
 function openExample() {
@@ -125,8 +134,8 @@ function pick(layer, head) {
   show();
 }
 
-function update(name, sets, signals = {}) {
-  const view = views[name];
+function update(name, height, sets, signals = {}) {
+  const view = views[name].height(height);
   Object.entries(sets).forEach(([set, rows]) => view.data(set, rows));
   Object.entries(signals).forEach(([signal, value]) => view.signal(signal, value));
   return view.resize().runAsync();
@@ -144,7 +153,7 @@ function show() {
   byId("view-grid").hidden = kinds;
   byId("view-kinds").hidden = !kinds;
   window.dispatchEvent(new Event("resize")); // a chart that was hidden takes the width it has now
-  if (colour) update(kinds ? "kinds" : "grid", { heads: everyHead(colour) }, picked());
+  if (colour) update(kinds ? "kinds" : "grid", CELL * data.layers, { heads: everyHead(colour) }, picked());
   byId("grid-title").textContent = colour ? `${colour.corpus}: ${colour.title}` : "no measures";
   byId("status").textContent = said(colour);
   [showMap, showBest, showExample, showRow].forEach((view) => view());
@@ -166,7 +175,7 @@ function showMap() {
     layer, head: map.head[index], name: `${layer}-${map.head[index]}`,
     x: map.x[index], y: map.y[index], behaviour: map.behaviour[index],
   }));
-  update("map", { places }, picked());
+  update("map", MAP, { places }, picked());
 }
 
 function showBest() {
@@ -175,7 +184,7 @@ function showBest() {
   const { baseline, sentence, title, measure: scored } = relation();
   const heads = everyHead(data.measures.find(({ name }) => name === scored)).filter(({ value }) => value !== null);
   const best = heads.sort((one, other) => other.value - one.value).slice(0, MOST_BEST);
-  update("best", { best: best.map((row) => ({ ...row, baseline })) }, picked());
+  update("best", BAR * best.length, { best: best.map((row) => ({ ...row, baseline })) }, picked());
   byId("best-title").textContent = title;
   byId("best-sentence").textContent = sentence;
 }
@@ -193,10 +202,9 @@ function showExample() {
     return { query, key, from, to, weight: maps[start + index] / 255, row: `${query}|${from}`, column: `${key}|${to}` };
   });
   const words = rows.map((text, row) => ({ row, text }));
-  views.lines.height(18 * size);
   const lines = cells.filter(({ weight }) => weight >= FAINTEST);
-  update("lines", { cells: lines, rows: words }, { last: size - 1, only: state.only });
-  update("heat", { cells });
+  update("lines", LINE * size, { cells: lines, rows: words }, { last: size - 1, only: state.only });
+  update("heat", LINE * size, { cells });
   const part = leftOut ? ` ${leftOut} more ${corpus().unit}s are not shown, so rows need not sum to one.` : "";
   byId("example-note").textContent = `Quantised for display to 256 steps.${part}`;
   document.querySelectorAll(".picked-head").forEach((name) => { name.textContent = `${state.layer}-${state.head}`; });

@@ -30,7 +30,7 @@ class Results:
         return None if path is None else pl.read_parquet(path)
 
     def figure(self, name: str) -> str | None:
-        """Return a figure such as `minilm/demo/figures/figure_1` as its specification, JSON; None where there is none."""
+        """Return the specification of a figure, such as `minilm/demo/figures/figure_1`; None where there is none."""
         path = self._files.get(f"{name}.html")
         return None if path is None else specification(path.read_text("utf-8"))
 
