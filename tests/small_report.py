@@ -13,8 +13,7 @@ from checkpoints import REPOSITORY, save_bert
 
 from headscope.config import complete
 
-HOSTILE = '</script><script>document.title="taken"</script>'
-QUOTED = "\"'><img/src=x/onerror=document.title='taken'>"
+HOSTILE, QUOTED = "</script><script>x()//", "\"'><img/src=x>"
 TEXT, TREES, DOCUMENTS = "few", "trees", "documents"
 KINDS = {TEXT: "text", TREES: "treebank", DOCUMENTS: "coreference"}
 LOADING = {
