@@ -6,7 +6,7 @@ from headscope.comparison.claims import NOT_APPLICABLE, VERDICTS
 from headscope.coreference.names import CANDIDATE_NAMES, DIRECTIONS
 from headscope.pages import is_missing
 from headscope.probes.names import ATTENTION, ATTENTION_WORDS, BEST_OFFSET, PRINTED, RIGHT_BRANCHING, STRUCTURAL
-from headscope.report.words import capitalised, count, head, interval, listed, percent, relation, with_article
+from headscope.report.words import count, head, interval, listed, percent, relation, that, with_article
 from headscope.syntax.names import ALL, relations_to_show, scheme_in
 from headscope.syntax.names import DIRECTIONS as TREE_DIRECTIONS
 
@@ -87,8 +87,8 @@ def probe_sentences(table3: pl.DataFrame) -> list[str]:
     sentences = [f"Of the words, the head word is found in so many cases: {', '.join(found)}."] if found else []
     best = rows.get(ATTENTION)
     if best and not is_missing(best["selectivity"]):
-        points = f"{100 * best['selectivity']:.0f}".replace("-", "−")
-        sentences.append(f"On permuted trees the probe over attention alone finds {points} points less.")
+        points, more = abs(100 * best["selectivity"]), "less" if best["selectivity"] >= 0 else "more"
+        sentences.append(f"On permuted trees the probe over attention alone finds {points:.0f} points {more}.")
     structural = rows.get(STRUCTURAL)
     if structural and not is_missing(structural["uuas"]):
         sentences.append(
@@ -107,10 +107,12 @@ def claims_sentences(claims: pl.DataFrame) -> list[str]:
         if not answered:
             sentences.append(f"{model}: none of the paper's claims says anything of it.")
             continue
-        parts = [f"{answered.count(VERDICTS['no'])} do not", f"{answered.count('undecided')} are undecided"]
-        rest = len(verdicts) - len(answered)
-        if rest:
-            parts.append(f"{rest} say nothing of it")
-        holds = capitalised(count(answered.count(VERDICTS["yes"]), "claim"))
-        sentences.append(f"{model}: {holds} of {len(verdicts)} hold, {listed(parts)}.")
+        parts = [
+            that(answered.count(VERDICTS["yes"]), "holds", "hold"),
+            that(answered.count(VERDICTS["no"]), "does not", "do not"),
+            that(answered.count("undecided"), "is undecided", "are undecided"),
+        ]
+        if len(answered) < len(verdicts):
+            parts.append(that(len(verdicts) - len(answered), "says nothing of it", "say nothing of it"))
+        sentences.append(f"{model}: of {len(verdicts)} of the paper's claims {listed(parts)}.")
     return sentences

@@ -4,7 +4,7 @@ import polars as pl
 
 from headscope.description import Description
 from headscope.norms.architectures import why_not
-from headscope.report.words import capitalised, count, head, listed, percent
+from headscope.report.words import capitalised, count, head, listed, percent, that
 
 HALF = 0.5
 TARGETS = {
@@ -113,7 +113,7 @@ def norm_sentences(layers: pl.DataFrame | None, claims: pl.DataFrame | None, des
         if tested:
             sentences.append(
                 f"That attention to {described.token(name)} does little is supported by {tested.count('yes')} of "
-                f"{count(len(tested), 'test')}; {tested.count('no')} speak against it."
+                f"{count(len(tested), 'test')}; {that(tested.count('no'), 'speaks', 'speak')} against it."
             )
     return sentences
 

@@ -27,6 +27,7 @@ RELATIONS = {  # Stanford and Universal Dependencies: what a dependent is called
     "discourse": "discourse element",
     "dobj": "direct object",
     "expl": "expletive",
+    "fixed": "part of a fixed expression",
     "flat": "part of a name",
     "iobj": "indirect object",
     "mark": "clause marker",
@@ -85,6 +86,11 @@ def count(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun: `one head`, `12 heads`, `1,254 tokens`."""
     shown = COUNTS[number] if number < len(COUNTS) else f"{number:,}"
     return f"{shown} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def that(number: int, does: str, do: str) -> str:
+    """Return a number with its verb: `1 holds`, `3 hold`."""
+    return f"{number:,} {does if number == 1 else do}"
 
 
 def listed(names: Iterable[str], most: int = MOST_NAMED) -> str:
