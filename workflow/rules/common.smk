@@ -11,6 +11,7 @@ CLAIM_TABLES = {  # by which claims are judged on a corpus of each kind
     "treebank": {"table1": "syntax/table1"},
     "coreference": {"table2": "coreference/table2"},
 }
+CAPTIONS = {path.stem: path.read_text("utf-8") for path in sorted((ROOT / "workflow" / "report").glob("*.rst"))}
 COMPARED_TABLES = {"syntax": "syntax/table1", "coreference": "coreference/table2", "probes": "probes/table3"}
 
 
@@ -365,3 +366,19 @@ def of_comparisons(runs, *files):
         if corpora.count(corpus) > 1
         for file in files
     ]
+
+
+def reported_models():
+    """The models that the report describes: those that are run, and the random twins whose probes are shown."""
+    run = {model for model, _ in judged_runs()}
+    probed = {model for model, _ in probe_runs()}
+    return [model for model in MODELS if model in run or TWINS.get(model) in probed]
+
+
+def reported_files():
+    """The tables, as Parquet, and the pages of figures of all analyses."""
+    analyses = (rules.surface, rules.gradients, rules.norms, rules.clusters, rules.syntax, rules.coreference)
+    analyses += (rules.probes, rules.compare, rules.compare_divergence, rules.series)
+    made = dict.fromkeys(str(file) for analysis in analyses for file in analysis.input)
+    tables = [file.removesuffix(".csv") + ".parquet" for file in made if file.endswith(".csv")]
+    return tables + [file for file in made if "/figures/" in file and file.endswith(".html")]
