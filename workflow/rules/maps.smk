@@ -91,7 +91,7 @@ def code_with_maps(script):
 
 
 def with_model(environment):
-    """The environment of a rule that reads maps: that of the rules that run a model, where maps come straight from it."""
+    """The environment of what reads maps; where they come straight from the model, that of what runs one."""
     return "../../envs/attend.yaml" if LIVE else environment
 
 
