@@ -21,6 +21,7 @@ def main(
     examples,
     live,
     other_live,
+    shard,
     smoothing,
     **how,
 ):
@@ -30,7 +31,7 @@ def main(
     agreed = agreement(*both, *(one.name for one in described))
     if agreed.refused:
         LOG.warning("%s", agreed.refused)
-    maps = open_maps(attention, described[0], both[0], live, **how)
+    maps = open_maps(attention, described[0], both[0].shard_named(shard), live, **how)
     others = open_maps(other_attention, described[1], both[1], other_live, **how)
     by_pair, added = count_between(maps, others, both, described, agreed, smoothing, pick_device(how["device"]))
     write_table(by_pair, sums)

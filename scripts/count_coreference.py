@@ -10,10 +10,10 @@ from headscope.jobs import run
 from headscope.maps_source import open_maps
 
 
-def main(description, encoded, documents, mentions, attention, hits, live, **how):
+def main(description, encoded, documents, mentions, attention, hits, live, shard, **how):
     """Write one row per (candidates, document, anaphor)."""
     described = Description.read(description)
-    examples = read_encoded(encoded)
+    examples = read_encoded(encoded, shard)
     maps = open_maps(attention, described, examples, live, **how)
     write_table(count_coreference(maps, examples, pl.read_parquet(documents), pl.read_parquet(mentions)), hits)
 

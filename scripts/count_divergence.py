@@ -9,10 +9,10 @@ from headscope.jobs import run
 from headscope.maps_source import open_maps
 
 
-def main(description, encoded, attention, sums, examples, live, smoothing, device, budget_mb):
+def main(description, encoded, attention, sums, examples, live, shard, smoothing, device, budget_mb):
     """Write one row per pair of heads, and the examples that were added."""
     described = Description.read(description)
-    maps = open_maps(attention, described, read_encoded(encoded), live, device, budget_mb)
+    maps = open_maps(attention, described, read_encoded(encoded, shard), live, device, budget_mb)
     by_pair, added = count_divergence(maps, described, smoothing, pick_device(device))
     write_table(by_pair, sums)
     write_table(added, examples)

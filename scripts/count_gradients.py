@@ -17,7 +17,7 @@ def main(description, encoded, answer, counts, checkpoint, loading, shard, seed,
         write_table(no_gradients(), counts)
         return
     described, folder = Description.read(description), locate(checkpoint)
-    examples = read_encoded(encoded).shard_named(shard)
+    examples = read_encoded(encoded, shard)
     model = load_described(folder, described, device, loading)
     head = load_head(folder, described, model, loading, file or None)
     with progress(examples.table.height, "examples") as done:

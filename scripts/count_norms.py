@@ -18,7 +18,7 @@ def main(description, encoded, counts, checkpoint, loading, shard, device, budge
         LOG.warning("%s", reason)
         write_table(no_counts(), counts)
         return
-    examples = read_encoded(encoded).shard_named(shard)
+    examples = read_encoded(encoded, shard)
     model = load_described(locate(checkpoint), described, device, loading)
     with progress(examples.table.height, "examples") as done:
         write_table(count_norms(model, described, examples, budget_mb, done), counts)

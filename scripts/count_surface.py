@@ -8,10 +8,10 @@ from headscope.maps_source import open_maps
 from headscope.surface_counts import count_surface
 
 
-def main(description, encoded, attention, counts, live, **how):
+def main(description, encoded, attention, counts, live, shard, **how):
     """Write one row per (example, layer, head): counts of queries and sums over them."""
     described = Description.read(description)
-    examples = read_encoded(encoded)
+    examples = read_encoded(encoded, shard)
     write_table(count_surface(open_maps(attention, described, examples, live, **how), examples), counts)
 
 

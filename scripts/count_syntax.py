@@ -10,10 +10,10 @@ from headscope.maps_source import open_maps
 from headscope.syntax.scoring import count_syntax
 
 
-def main(description, encoded, trees, attention, hits, live, **how):
+def main(description, encoded, trees, attention, hits, live, shard, **how):
     """Write one row per (scheme, example, word)."""
     described = Description.read(description)
-    examples = read_encoded(encoded)
+    examples = read_encoded(encoded, shard)
     maps = open_maps(attention, described, examples, live, **how)
     write_table(count_syntax(maps, examples, pl.read_parquet(trees)), hits)
 

@@ -15,7 +15,7 @@ def main(description, encoded, attention, checkpoint, loading, shard, dtype, fol
     `budget_mb` bounds those of a batch (0: chosen for the device).
     """
     described = Description.read(description)
-    parts = read_encoded(encoded).parts(shard, len(attention))
+    parts = read_encoded(encoded, shard).parts(len(attention))
     model = load_described(locate(checkpoint), described, device, loading)
     with progress(sum(part.table.height for part in parts), "examples") as done:
         for examples, path in zip(parts, attention, strict=True):

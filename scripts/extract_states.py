@@ -15,7 +15,7 @@ def main(description, encoded, states, checkpoint, loading, shard, dtype, device
     `budget_mb` bounds the numbers of a batch (0: chosen for the device).
     """
     described = Description.read(description)
-    parts = read_encoded(encoded).parts(shard, len(states))
+    parts = read_encoded(encoded, shard).parts(len(states))
     model = load_described(locate(checkpoint), described, device, loading)
     with progress(sum(part.table.height for part in parts), "examples") as done:
         for examples, path in zip(parts, states, strict=True):

@@ -28,10 +28,9 @@ def open_maps(
     attention
         The shards to read, if they are stored.
     encoded
-        The examples of the whole corpus.
+        The examples that are iterated, or asked for by number.
     live
-        None where the maps are stored; else `checkpoint`, `loading` and `fold` as for `headscope.live.live_maps`, and
-        `shard`, which examples are iterated: `2-of-4`, or None for all.
+        None where the maps are stored; else `checkpoint`, `loading` and `fold` as for `headscope.live.live_maps`.
     device, budget_mb
         Where a model is run, and the MiB of maps a batch (0: chosen for the device).
 
@@ -42,5 +41,4 @@ def open_maps(
     """
     if live is None:
         return Shards(attention, described.weights, encoded.corpus)
-    chosen = encoded.shard_named(live["shard"]) if live["shard"] else encoded
-    return import_module(LIVE).live_maps(described, chosen, live, device, budget_mb)
+    return import_module(LIVE).live_maps(described, encoded, live, device, budget_mb)

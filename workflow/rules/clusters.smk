@@ -29,6 +29,7 @@ rule count_divergence:
         budget_mb=0,
     params:
         live=live,
+        shard="{shard}",
         smoothing=config["clusters"]["smoothing"],
         code=code_with_maps("count_divergence"),
     script:

@@ -37,6 +37,7 @@ rule count_compare_divergence:
         budget_mb=0,
     params:
         live=live,
+        shard="{shard}",
         other_live=other_live,
         smoothing=config["clusters"]["smoothing"],
         code=code_with_maps("count_compare_divergence"),

@@ -30,6 +30,7 @@ rule count_coreference:
         budget_mb=0,
     params:
         live=live,
+        shard="{shard}",
         code=code_with_maps("count_coreference"),
     script:
         "../../scripts/count_coreference.py"

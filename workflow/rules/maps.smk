@@ -72,7 +72,7 @@ def the_model(of, wildcards):
 
 def live(wildcards):
     """A param: how the maps that a job reads are made; None where they lie on disk."""
-    return live_of(the_model("model", wildcards), wildcards.get("shard")) if LIVE else None
+    return live_of(the_model("model", wildcards)) if LIVE else None
 
 
 def other_live(wildcards):
@@ -80,9 +80,9 @@ def other_live(wildcards):
     return live_of(the_model("other", wildcards)) if LIVE else None
 
 
-def live_of(run, shard=None):
-    """How the maps of a run are made: of one shard, or of all examples."""
-    return {"checkpoint": checkpoint(run), "loading": loading(run), "fold": fold(run), "shard": shard}
+def live_of(run):
+    """How the maps of a run are made."""
+    return {"checkpoint": checkpoint(run), "loading": loading(run), "fold": fold(run)}
 
 
 def code_with_maps(script):

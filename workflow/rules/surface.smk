@@ -28,6 +28,7 @@ rule count_surface:
         budget_mb=0,
     params:
         live=live,
+        shard="{shard}",
         code=code_with_maps("count_surface"),
     script:
         "../../scripts/count_surface.py"

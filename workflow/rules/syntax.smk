@@ -29,6 +29,7 @@ rule count_syntax:
         budget_mb=0,
     params:
         live=live,
+        shard="{shard}",
         code=code_with_maps("count_syntax"),
     script:
         "../../scripts/count_syntax.py"
