@@ -24,9 +24,7 @@ rule count_divergence:
         with_model("../../envs/analyse.yaml")
     threads: MAPS_THREADS
     resources:
-        mem_mb=memory_with_maps(2000),
-        device="auto",
-        budget_mb=0,
+        **resources_with_maps(2000),
     params:
         live=live,
         shard="{shard}",

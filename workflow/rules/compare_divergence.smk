@@ -32,9 +32,7 @@ rule count_compare_divergence:
         with_model("../../envs/analyse.yaml")
     threads: MAPS_THREADS
     resources:
-        mem_mb=memory_with_maps(3000, models=2),
-        device="auto",
-        budget_mb=0,
+        **resources_with_maps(3000, models=2),
     params:
         live=live,
         shard="{shard}",

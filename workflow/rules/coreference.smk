@@ -25,9 +25,7 @@ rule count_coreference:
         with_model("../../envs/analyse.yaml")
     threads: MAPS_THREADS
     resources:
-        mem_mb=memory_with_maps(2000),
-        device="auto",
-        budget_mb=0,
+        **resources_with_maps(2000),
     params:
         live=live,
         shard="{shard}",
@@ -87,9 +85,7 @@ rule choose_passage:
     conda:
         with_model("../../envs/analyse.yaml")
     resources:
-        mem_mb=memory_with_maps(2000),
-        device="auto",
-        budget_mb=0,
+        **resources_with_maps(2000),
     params:
         live=live,
         document=config["coreference"]["document"],

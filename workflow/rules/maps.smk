@@ -2,7 +2,7 @@
 How rules come by attention maps: from the shards of extract_attention, or, with attention: {store: false}, from the model.
 
 A job that reads maps names `maps_of_job` or `maps_of_corpus` as its input, the params `live` and `code=code_with_maps(...)`,
-the environment `with_model(...)`, and the threads and memory below. Where maps are stored, none of that differs from the
+the environment `with_model(...)`, and the threads and resources below. Where maps are stored, none of that differs from the
 other counts; where they are not, all of it is that of extract_attention.
 """
 
@@ -95,8 +95,10 @@ def with_model(environment):
     return "../../envs/attend.yaml" if LIVE else environment
 
 
-def memory_with_maps(mb, models=1):
-    """A resource: this much memory, and that of so many loaded models where maps come straight from them."""
+def resources_with_maps(mb, models=1):
+    """Resources: this much memory; where maps come straight from so many models, what running them takes as well."""
     if LIVE:
-        return lambda wildcards, input, attempt: attempt * int(mb + 4000 * models + 3 * input.size_mb)
-    return lambda wildcards, attempt: attempt * mb
+        asked = {"mem_mb": memory(copies=2 * models, kept_mb=mb), "runtime": minutes()}
+    else:
+        asked = {"mem_mb": lambda wildcards, attempt: attempt * mb}
+    return asked | {"device": "auto", "budget_mb": 0}

@@ -27,9 +27,7 @@ rule lay_out_sentences:
         "../../envs/probe.yaml"
     threads: MAPS_THREADS
     resources:
-        mem_mb=memory_with_maps(2000),
-        device="auto",
-        budget_mb=0,
+        **resources_with_maps(2000),
     params:
         live=live,
         scheme=config["probes"]["scheme"],
@@ -92,9 +90,7 @@ rule score_probes:
     conda:
         "../../envs/probe.yaml"
     resources:
-        mem_mb=memory_with_maps(3000),
-        device="auto",
-        budget_mb=0,
+        **resources_with_maps(3000),
     params:
         live=live,
         scheme=config["probes"]["scheme"],

@@ -15,10 +15,10 @@ def memory(**needs):
 
 
 def minutes(passes=1):
-    """A resource: the minutes that a job over a shard of the corpus may take."""
+    """A resource: the minutes that a job over its share of the corpus, or over all of it, may take."""
 
     def runtime(wildcards, input, attempt):
-        tokens = tokens_of(input.encoded, CORPORA[wildcards.corpus]["shards"])
+        tokens = tokens_of(input.encoded, jobs(wildcards.corpus) if "shard" in wildcards.keys() else 1)
         return minutes_to_run(size_of_model(wildcards, input), tokens, attempt, passes)
 
     return runtime

@@ -23,9 +23,7 @@ rule count_surface:
         with_model("../../envs/analyse.yaml")
     threads: MAPS_THREADS
     resources:
-        mem_mb=memory_with_maps(2000),
-        device="auto",
-        budget_mb=0,
+        **resources_with_maps(2000),
     params:
         live=live,
         shard="{shard}",
@@ -75,9 +73,7 @@ rule choose_maps:
     conda:
         with_model("../../envs/analyse.yaml")
     resources:
-        mem_mb=memory_with_maps(2000),
-        device="auto",
-        budget_mb=0,
+        **resources_with_maps(2000),
     params:
         live=live,
         example=config["figure_1"]["example"],

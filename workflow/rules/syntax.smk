@@ -24,9 +24,7 @@ rule count_syntax:
         with_model("../../envs/analyse.yaml")
     threads: MAPS_THREADS
     resources:
-        mem_mb=memory_with_maps(2000),
-        device="auto",
-        budget_mb=0,
+        **resources_with_maps(2000),
     params:
         live=live,
         shard="{shard}",
@@ -80,9 +78,7 @@ rule choose_sentences:
     conda:
         with_model("../../envs/analyse.yaml")
     resources:
-        mem_mb=memory_with_maps(2000),
-        device="auto",
-        budget_mb=0,
+        **resources_with_maps(2000),
     params:
         live=live,
         scheme=config["syntax"]["scheme"],
