@@ -240,8 +240,13 @@ def fold(wildcards):
 
 def checkpoint(wildcards, input):
     """A param: where the model is to be loaded from; the files of a fetched one lie beside their list, the first input."""
-    model = MODELS[wildcards.model]
-    return input[0].removesuffix(".json") if model["revision"] else model["source"]
+    return checkpoint_of(wildcards.model, input)
+
+
+def checkpoint_of(name, files):
+    """Where a model is to be loaded from, given what a job reads of it."""
+    model = MODELS[name]
+    return files[0].removesuffix(".json") if model["revision"] else model["source"]
 
 
 def fetched_list(wildcards):

@@ -70,19 +70,19 @@ def the_model(of, wildcards):
     return SimpleNamespace(model=wildcards[of], corpus=wildcards.corpus)
 
 
-def live(wildcards):
+def live(wildcards, input):
     """A param: how the maps that a job reads are made; None where they lie on disk."""
-    return live_of(the_model("model", wildcards)) if LIVE else None
+    return live_of(the_model("model", wildcards), input.attention) if LIVE else None
 
 
-def other_live(wildcards):
-    """A param: the same of all examples in the other model."""
-    return live_of(the_model("other", wildcards)) if LIVE else None
+def other_live(wildcards, input):
+    """A param: the same of the other model."""
+    return live_of(the_model("other", wildcards), input.other_attention) if LIVE else None
 
 
-def live_of(run):
-    """How the maps of a run are made."""
-    return {"checkpoint": checkpoint(run), "loading": loading(run), "fold": fold(run)}
+def live_of(run, files):
+    """How the maps of a run are made, given what the job reads of its model."""
+    return {"checkpoint": checkpoint_of(run.model, files), "loading": loading(run), "fold": fold(run)}
 
 
 def code_with_maps(script):
