@@ -74,8 +74,15 @@ def workflow(served, tmp_path_factory):
     config = {
         "models": [{"name": "tiny", "source": "org/tiny", "revision": Hub.REVISION}],
         "corpora": [
-            {"name": "few", "kind": "text", "url": f"{address}/few.txt", "sha256": digest, "max_tokens": 64},
-            {"name": "trees", "kind": "treebank", "path": "trees.conllu"},
+            {
+                "name": "few",
+                "kind": "text",
+                "url": f"{address}/few.txt",
+                "sha256": digest,
+                "max_tokens": 64,
+                "shards": 1,
+            },
+            {"name": "trees", "kind": "treebank", "path": "trees.conllu", "shards": 1},
             {"name": "parsed", "kind": "treebank", "path": "raw.txt", "format": "paragraphs", "package": "ewt"},
             {"name": "documents", "kind": "coreference", "path": "config/demo/coreference.conllu", "max_tokens": 64},
         ],
