@@ -119,11 +119,13 @@ def test_a_hostile_text_goes_through_to_a_figure(bert, tmp_path):
     pairs, _ = read_pairs(tmp_path / "evil.txt")
     encoded, skipped = encode_pairs(pairs, bert.tokenizer, 64)
     assert (encoded.height, skipped.height) == (6, 0)
-    for row in encoded.iter_rows(named=True):
-        tokens = row["tokens"]
+    for example in encoded.iter_rows(named=True):
+        tokens = example["tokens"]
         tokens[1:3] = [SCRIPT, ANSI]  # as another tokenizer may have them
         maps = pl.Series([0.5] * len(tokens) ** 2).to_numpy().reshape(1, 1, len(tokens), -1)
-        cells = shown_cells(maps, row["example"], named_heads(["1-1"], 1, 1), tokens, list(range(min(6, len(tokens)))))
+        cells = shown_cells(
+            maps, example["example"], named_heads(["1-1"], 1, 1), tokens, list(range(min(6, len(tokens))))
+        )
         paths = [tmp_path / f"figure.{ending}" for ending in ("html", "svg", "png")]
         theme.save(figure_1(cells, "m", "c"), *paths, tmp_path / "evil.txt")
         page, drawing = (path.read_text("utf-8") for path in paths[:2])
