@@ -54,17 +54,17 @@ class Harness:
         if kind == "parsing":
             self._wait(run, self._random.uniform(0.2, 3))
         else:
-            self._until(run, lambda: "Finished jobid" in self.said())
+            self.until(run, lambda: "Finished jobid" in self.said())
             if kind == "writing":
-                self._until(run, lambda: any(self.unfinished()))
+                self.until(run, lambda: any(self.unfinished()))
             else:
                 self._wait(run, self._random.uniform(0, 3))
         if kind == "the job alone":
-            self._until(run, self.jobs)
+            self.until(run, self.jobs)
         is_running = run.poll() is None
         if kind == "the job alone":
             _kill(self.jobs()[:1])
-            self._until(run, lambda: "Error in rule" in self.said())
+            self.until(run, lambda: "Error in rule" in self.said())
         if kind == "snakemake alone":
             _kill([run.pid])
         else:
@@ -101,7 +101,8 @@ class Harness:
         except subprocess.TimeoutExpired:
             return
 
-    def _until(self, run, is_so):
+    def until(self, run: subprocess.Popen, is_so):
+        """Wait until something is so, or the run has ended."""
         stop = time.monotonic() + LONGEST
         while run.poll() is None and not is_so():
             assert time.monotonic() < stop, self.said()

@@ -2,6 +2,7 @@
 
 CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"}
 DIRECTIONS = {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+ESCAPES = CONTROLS | DIRECTIONS
 
 
 def printable(text: str) -> str:
@@ -11,7 +12,7 @@ def printable(text: str) -> str:
     Control characters, such as those that begin an ANSI code, and marks that turn the direction of writing around are
     written as escapes: a corpus must not recolour, rewrite or hide what a log says.
     """
-    return text.translate(CONTROLS | DIRECTIONS)
+    return text.translate(ESCAPES)
 
 
 class InputError(ValueError):
