@@ -57,9 +57,14 @@ def imported(script):
     return found - set(sys.stdlib_module_names) - {"headscope"}
 
 
+def rule_files():
+    """The files of rules that make something; targets only name files."""
+    return sorted(set(TARGETS.parent.glob("*.smk")) - {TARGETS})
+
+
 def rules():
-    """Each rule with its environment and script, from the rule files; targets only name files."""
-    for path in sorted(set((REPOSITORY / "workflow" / "rules").glob("*.smk")) - {TARGETS}):
+    """Each rule with its environment and script, from the rule files."""
+    for path in rule_files():
         for rule in re.split(r"^rule ", path.read_text("utf-8"), flags=re.MULTILINE)[1:]:
             name = rule[: rule.index(":")]
             environment = re.search(r"envs/(\w+)\.yaml", rule)

@@ -1,8 +1,9 @@
 import re
+from pathlib import Path
 
 import pytest
 from checkpoints import REPOSITORY
-from environments import ENVIRONMENTS, MODULE_OF, TARGETS, imported, pinned, rules
+from environments import ENVIRONMENTS, MODULE_OF, TARGETS, imported, pinned, rule_files, rules
 
 ON_CONDA = {"torch": "pytorch"}
 COMES_WITH = {"pytorch": {"torch"}, "transformers": {"transformers", "safetensors", "tokenizers", "huggingface_hub"}}
@@ -26,15 +27,40 @@ def test_the_lock_names_no_build_of_one_machine():
     assert not [version for version in locked().values() if "+" in version]
 
 
+def provided_by(environment):
+    """The modules that an environment holds."""
+    packages = pinned(REPOSITORY / "envs" / f"{environment}.yaml")
+    return set().union(*(COMES_WITH.get(name, {MODULE_OF.get(name, name)}) for name in packages))
+
+
 @pytest.mark.parametrize(("rule", "environment", "script"), list(rules()), ids=lambda value: value)
 def test_each_rule_has_a_script_of_its_name_and_an_environment_that_holds_its_imports(rule, environment, script):
     assert script == f"{rule}.py"
-    packages = pinned(REPOSITORY / "envs" / f"{environment}.yaml")
-    provided = set().union(*(COMES_WITH.get(name, {MODULE_OF.get(name, name)}) for name in packages))
     used = imported(script)
     if "tqdm" in used and environment in ("analyse", "draw", "map", "probe"):
         used.discard("tqdm")  # headscope.jobs imports it only to show progress, which only models and downloads do
-    assert used <= provided
+    assert used <= provided_by(environment)
+
+
+@pytest.mark.parametrize("live", ["stored", "live"])
+def test_rules_that_read_maps_have_what_a_model_needs_where_maps_are_live(live):
+    """The environment of each is named in its rule; `with_model` turns it into that of extraction."""
+    helper = (TARGETS.parent / "maps.smk").read_text("utf-8")
+    (attend,) = re.findall(r"envs/(\w+)\.yaml", helper)
+    reading = dict.fromkeys(re.findall(r"code_with_maps\(\"(\w+)\"\)", "".join(map(Path.read_text, rule_files()))))
+    named = {rule: (environment, script) for rule, environment, script in rules()}
+    turned = set(
+        re.findall(
+            r"^rule (\w+):(?:(?!^rule ).)*?with_model\(", "".join(map(Path.read_text, rule_files())), re.M | re.S
+        )
+    )
+    assert len(reading) == 10
+    for rule in reading:
+        environment, script = named[rule]
+        chosen = attend if live == "live" and rule in turned else environment
+        used = imported(script) | (imported("headscope/live.py") if live == "live" else set())
+        used -= {"tqdm"} if live == "stored" else set()
+        assert used <= provided_by(chosen), rule
 
 
 def test_no_environment_lies_idle():

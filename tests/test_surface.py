@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from headscope import surface
+from headscope import surface_counts
 from headscope.description import Description, LayerView
 from headscope.encoding import ENCODED, Encoded, Kind
 from headscope.errors import InputError
@@ -117,7 +117,7 @@ def random_maps(layers, heads, size, seed):
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 @pytest.mark.parametrize("block", [1, 1000, 2**21])
 def test_sums_are_those_of_the_definition(monkeypatch, dtype, block):
-    monkeypatch.setattr(surface, "BLOCK_WEIGHTS", block)
+    monkeypatch.setattr(surface_counts, "BLOCK_WEIGHTS", block)
     scratch = Scratch()
     for size, seed in ((40, 1), (5, 2), (23, 3)):
         weights, kinds = random_maps(2, 3, size, seed)

@@ -1,5 +1,5 @@
 """
-How rules come by attention maps: from the shards of extract_attention, or, with attention: {store: false}, from the model.
+How jobs come by attention maps: from the shards of extract_attention, or, with attention: {store: false}, from the model.
 
 A job that reads maps names `maps_of_job` or `maps_of_corpus` as its input, the params `live` and `code=code_with_maps(...)`,
 the environment `with_model(...)`, and the threads and resources below. Where maps are stored, none of that differs from the
@@ -91,7 +91,7 @@ def code_with_maps(script):
 
 
 def with_model(environment):
-    """The environment of what reads maps; where they come straight from the model, that of what runs one."""
+    """The environment for reading maps: that for running a model, where maps come straight from it."""
     return "../../envs/attend.yaml" if LIVE else environment
 
 
