@@ -53,23 +53,17 @@ def write_inputs(folder: Path, config: dict) -> Path:
 
 
 def snakemake(folder: Path, *arguments, **environment) -> subprocess.CompletedProcess:
+    """Run Snakemake in a folder with its tiny.yaml, as `snakemake_in` does."""
+    return snakemake_in(folder, *arguments, "--configfile", "tiny.yaml", **environment)
+
+
+def snakemake_in(folder: Path, *arguments, **environment) -> subprocess.CompletedProcess:
     """
-    Run Snakemake in a folder; its output, standard and error together, is in `stdout`.
+    Run Snakemake in a folder with the default config or what `arguments` name; its output, errors too, is in `stdout`.
 
     No process of it gets to the network, and none may try; to this machine only with HF_HUB_OFFLINE=0.
     """
-    command = [
-        sys.executable,
-        "-m",
-        "snakemake",
-        *arguments,
-        "--cores",
-        "2",
-        "--max-threads",
-        "1",
-        "--configfile",
-        "tiny.yaml",
-    ]
+    command = [sys.executable, "-m", "snakemake", *arguments, "--cores", "2", "--max-threads", "1"]
     run = subprocess.run(
         command,
         cwd=folder,
