@@ -18,6 +18,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 demo: $(BIN)/ready
 	snakemake --cores $(CORES) --max-threads 1
+	@echo "The report: $(CURDIR)/results/report.html"
 
 test: $(BIN)/ready
 	python -m pytest -n auto --dist loadfile

@@ -152,6 +152,13 @@ def test_a_relation_shows_its_best_heads_and_an_example_of_its_corpus(opened):
     assert page.locator("#best-title").inner_text() == relations[-1]
     assert page.locator("#corpus").input_value() == TREES
     assert page.locator("#grid-title").inner_text().startswith(f"{TREES}: accuracy on ")
+    settled(page)
+    bars = (
+        page.locator("#view-best .mark-rect.role-mark")
+        .first.locator("path")
+        .evaluate_all("all => all.map((bar) => bar.getBoundingClientRect()).map((box) => [box.top, box.width])")
+    )
+    assert [width for _, width in sorted(bars)] == sorted((width for _, width in bars), reverse=True), "best on top"
     sentence = page.locator("#best-sentence").inner_text()
     assert sentence.startswith(f"Head {page.locator('#head').input_value()} finds ")
 
@@ -167,6 +174,10 @@ def test_a_corpus_and_an_example_change_the_maps(opened):
     settled(page)
     after = seen(page)
     assert {view for view in before if before[view] != after[view]} == {"lines", "heat"}
+    words = page.locator("#word option").all_text_contents()[1:]
+    down = page.locator("#view-heat .role-axis-label").last.locator("text").all()
+    places = sorted((text.bounding_box()["y"], text.text_content()) for text in down)
+    assert [f"{number} {text}" for number, (_, text) in enumerate(places, start=1)] == words
 
 
 def test_a_measure_that_is_a_kind_colours_the_grid(opened):

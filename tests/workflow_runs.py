@@ -17,6 +17,7 @@ TARGETS = {
         "compare",
         "compare_divergence",
         "series",
+        "report",
         "table_1",
         "table_2",
         "table_3",

@@ -74,9 +74,9 @@ def head_map() -> alt.LayerChart:
 
 
 def best_heads() -> alt.LayerChart:
-    """The best heads at a relation; data set `best`: layer, head, name, value, shown, baseline."""
+    """The best heads at a relation; data set `best`: rank, layer, head, name, value, shown, baseline."""
     base = alt.Chart(alt.NamedData("best")).encode(
-        alt.Y("name:N", title="Head", sort=None),
+        alt.Y("name:N", title="Head", sort=_by("rank")),
         tooltip=[alt.Tooltip("name:N", title="Head"), alt.Tooltip("shown:N", title="Accuracy")],
     )
     across = alt.X(
@@ -143,8 +143,8 @@ def attention_heat() -> alt.Chart:
         alt.Chart(alt.NamedData("cells"))
         .mark_rect()
         .encode(
-            alt.X("column:N", title="To", sort=None, axis=label.copy()),
-            alt.Y("row:N", title="From", sort=None, axis=label.copy()),
+            alt.X("column:N", title="To", sort=_by("key"), axis=label.copy()),
+            alt.Y("row:N", title="From", sort=_by("query"), axis=label.copy()),
             alt.Color(
                 "weight:Q",
                 scale=alt.Scale(scheme=SCHEME, domain=[0, 1]),
@@ -158,6 +158,11 @@ def attention_heat() -> alt.Chart:
         )
         .properties(width=WIDE, height=HEIGHT)
     )
+
+
+def _by(column: str) -> alt.EncodingSortField:
+    """The order of a column of numbers: without it, what is new after a change stands where there is room."""
+    return alt.EncodingSortField(column, op="min")
 
 
 def _behaviours(column: str, legend: alt.Legend) -> alt.Color:

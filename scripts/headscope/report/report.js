@@ -184,7 +184,7 @@ function showBest() {
   const { baseline, sentence, title, measure: scored } = relation();
   const heads = everyHead(data.measures.find(({ name }) => name === scored)).filter(({ value }) => value !== null);
   const best = heads.sort((one, other) => other.value - one.value).slice(0, MOST_BEST);
-  update("best", BAR * best.length, { best: best.map((row) => ({ ...row, baseline })) }, picked());
+  update("best", BAR * best.length, { best: best.map((row, rank) => ({ ...row, rank, baseline })) }, picked());
   byId("best-title").textContent = title;
   byId("best-sentence").textContent = sentence;
 }
