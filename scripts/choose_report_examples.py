@@ -1,4 +1,4 @@
-"""Choose the examples that the report's explorer shows, take their maps out of the shards, and count all examples."""
+"""Choose the examples that the report's explorer shows, take their maps, and count all examples."""
 
 import json
 
@@ -8,16 +8,17 @@ from headscope.description import Description
 from headscope.encoding import read_encoded
 from headscope.files import replacing, write_table
 from headscope.jobs import run
+from headscope.maps_source import open_maps
 from headscope.report.examples import SHOWN, counts_of, examples_to_show, shown_example
-from headscope.store import find_example
+from headscope.store import on_host
 
 
-def main(description, encoded, attention, shown, counted, number, most, kind):
+def main(description, encoded, attention, shown, counted, live, number, most, kind, **how):
     """Write one row an example: its tokens or words, and its maps quantised for display; and the counts as JSON."""
     described, examples = Description.read(description), read_encoded(encoded)
-    rows = []
+    maps, rows = open_maps(attention, described, examples, live, **how), []
     for chosen in examples_to_show(examples, number, most):
-        weights = find_example(attention, chosen, described.weights, examples.corpus)
+        weights = on_host(maps.example(chosen))
         rows.append(shown_example(examples.example(chosen), weights, most, of_words=kind != "text"))
     write_table(pl.DataFrame(rows, SHOWN, orient="row"), shown)
     with replacing(counted) as temporary:
@@ -25,4 +26,4 @@ def main(description, encoded, attention, shown, counted, number, most, kind):
 
 
 if __name__ == "__main__":
-    run(main, snakemake)
+    run(main, snakemake, "device", "budget_mb")

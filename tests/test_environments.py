@@ -54,7 +54,7 @@ def test_rules_that_read_maps_have_what_a_model_needs_where_maps_are_live(live):
             r"^rule (\w+):(?:(?!^rule ).)*?with_model\(", "".join(map(Path.read_text, rule_files())), re.M | re.S
         )
     )
-    assert len(reading) == 10
+    assert len(reading) == 11
     for rule in reading:
         environment, script = named[rule]
         chosen = attend if live == "live" and rule in turned else environment

@@ -1,7 +1,7 @@
 """
 The report: every table and figure of a run on one page, with an explorer of its heads.
 
-    shards --choose_report_examples--> report/{model}/{corpus}.parquet: the maps of a few short examples, for display
+    maps --choose_report_examples--> report/{model}/{corpus}.parquet: the maps of a few short examples, for display
     describe_machine --> report/machine.json
     all --write_report--> results/report.html
 """
@@ -12,19 +12,22 @@ rule choose_report_examples:
     input:
         description="models/{model}/description.json",
         encoded="encoded/{model}/{corpus}/examples.parquet",
-        attention=shards("attention"),
+        attention=maps_of_corpus(),
     output:
         shown="report/{model}/{corpus}.parquet",
         counted="report/{model}/{corpus}.json",
     log:
         "logs/choose_report_examples/{model}/{corpus}.log",
     conda:
-        "../../envs/analyse.yaml"
+        with_model("../../envs/analyse.yaml")
+    resources:
+        **resources_with_maps(2000),
     params:
+        live=live,
         number=config["report"]["examples"],
         most=config["report"]["tokens"],
         kind=of_corpus("kind"),
-        code=code_of("choose_report_examples"),
+        code=code_with_maps("choose_report_examples"),
     script:
         "../../scripts/choose_report_examples.py"
 
