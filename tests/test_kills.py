@@ -74,8 +74,14 @@ def copied(undisturbed, tmp_path):
     return shutil.copytree(undisturbed, tmp_path / "copy")
 
 
+def uncount(folder):
+    """Leave the counts and all that is made of them to be made again."""
+    for made in ("counts", "results"):
+        shutil.rmtree(folder / made)
+
+
 def test_two_runs_at_once_are_refused_and_the_second_is_told_of_the_first(copied):
-    shutil.rmtree(copied / "counts")
+    uncount(copied)
     harness = Harness(copied, HEADS, SEED, 1)
     first = harness.start()
     harness.until(first, lambda: any((copied / ".snakemake" / "locks").glob("*")) and bool(harness.jobs()))
@@ -91,6 +97,7 @@ def test_the_lock_of_a_killed_run_is_no_lock_but_that_of_another_machine_is(copi
     """A folder on a network disk: whether a run there is alive cannot be told from here."""
     locks, held = copied / ".snakemake" / "locks", copied / ".snakemake" / "headscope.lock"
     host = held.read_text().split()[0]
+    locks.mkdir(exist_ok=True)
     (locks / "0.output.lock").write_text(f"{HEADS}\n")
     held.write_text("another-machine 17")
     run = snakemake(copied, HEADS)
@@ -101,11 +108,12 @@ def test_the_lock_of_a_killed_run_is_no_lock_but_that_of_another_machine_is(copi
 
 
 def test_sigterm_ends_a_run_and_its_job_and_the_next_goes_on(copied, undisturbed):
-    shutil.rmtree(copied / "counts")
+    uncount(copied)
     harness = Harness(copied, HEADS, SEED, 1)
     run = harness.start()
     harness.until(run, harness.jobs)
-    for process in (*harness.jobs(), run.pid):
+    os.kill(run.pid, signal.SIGTERM)
+    for process in harness.jobs():
         os.kill(process, signal.SIGTERM)
     assert run.wait(600) != 0
     assert harness.jobs() == []
@@ -117,7 +125,7 @@ def test_sigterm_ends_a_run_and_its_job_and_the_next_goes_on(copied, undisturbed
 
 def test_a_damaged_shard_is_one_line_and_is_made_again_once_deleted(copied, undisturbed):
     """Two shards damaged in other ways, and one of the corpus before it was changed."""
-    shutil.rmtree(copied / "counts")
+    uncount(copied)
     shards = [copied / f"attention/tiny/few/{number}-of-{SHARDS}.parquet" for number in (1, 2)]
     for shard, damaged in zip(shards, (lambda whole: whole[:-100], flip_in_the_middle), strict=True):
         times = shard.stat()
@@ -158,10 +166,9 @@ def test_a_corpus_that_changed_is_done_again_and_its_old_shards_are_refused(copi
         "count_surface": SHARDS,
         "merge_surface": 1,
     }
-    wanted = f"counts/surface/tiny/few/1-of-{SHARDS}.parquet"
-    assert snakemake(copied, wanted).returncode == 0
-    old.write_bytes(kept)
-    run = snakemake(copied, wanted)
+    assert snakemake(copied, "encoded/tiny/few/examples.parquet").returncode == 0
+    old.write_bytes(kept)  # newer than the corpus: by its time it would pass
+    run = snakemake(copied, f"counts/surface/tiny/few/1-of-{SHARDS}.parquet")
     assert run.returncode != 0
     assert "expected attention maps of corpus " in run.stdout
     assert "the corpus has changed since: delete the shard and run again" in run.stdout
