@@ -19,7 +19,6 @@ from headscope.coreference.scoring import count_coreference
 from headscope.corpora.documents import read_documents
 from headscope.corpora.trees import read_trees
 from headscope.encoding import read_encoded, write_encoded
-from headscope.files import write_table
 from headscope.models.describing import describe
 from headscope.models.loading import load
 from headscope.store import Shard
@@ -27,6 +26,7 @@ from headscope.surface import merge_surface
 from headscope.surface_counts import count_surface
 from headscope.syntax.scoring import count_syntax
 from headscope.tokenizing import encode_words
+from headscope.writing import write_table
 
 SHORT, SHARD = 32, 500  # tokens of a segment, and segments of a shard, where there are 10,000
 

@@ -5,10 +5,10 @@ import polars as pl
 
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import run
 from headscope.maps import named_heads, shown_cells, typical_heads, window
 from headscope.maps_source import open_maps
+from headscope.writing import write_table
 
 
 def main(description, encoded, heads, attention, maps, maps_csv, live, example, chosen, tokens, **how):

@@ -6,9 +6,9 @@ from headscope.coreference.cut import cut_mentions
 from headscope.coreference.passages import CANDIDATES, passage_to_show, shown_passage
 from headscope.description import Description
 from headscope.encoding import read_encoded, word_rows
-from headscope.files import write_table
 from headscope.jobs import run
 from headscope.maps_source import open_maps
+from headscope.writing import write_table
 
 
 def main(

@@ -6,11 +6,12 @@ import polars as pl
 
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import replacing, write_table
+from headscope.files import replacing
 from headscope.jobs import run
 from headscope.maps_source import open_maps
 from headscope.report.examples import SHOWN, counts_of, examples_to_show, shown_example
 from headscope.store import on_host
+from headscope.writing import write_table
 
 
 def main(description, encoded, attention, shown, counted, live, number, most, kind, **how):

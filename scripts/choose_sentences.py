@@ -4,11 +4,11 @@ import polars as pl
 
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import run
 from headscope.maps_source import open_maps
 from headscope.syntax.examples import EXAMPLES, sentences_to_show, shown_words
 from headscope.syntax.names import relations_to_show
+from headscope.writing import write_table
 
 
 def main(description, encoded, trees, table1, attention, examples, examples_csv, live, scheme, relations, rare, **how):

@@ -5,9 +5,9 @@ from headscope.between.counting import count_between
 from headscope.description import Description
 from headscope.devices import pick_device
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import LOG, run
 from headscope.maps_source import open_maps
+from headscope.writing import write_table
 
 
 def main(

@@ -5,9 +5,9 @@ import polars as pl
 from headscope.coreference.scoring import count_coreference
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import run
 from headscope.maps_source import open_maps
+from headscope.writing import write_table
 
 
 def main(description, encoded, documents, mentions, attention, hits, live, shard, **how):

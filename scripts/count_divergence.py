@@ -4,9 +4,9 @@ from headscope.description import Description
 from headscope.devices import pick_device
 from headscope.divergence_counts import count_divergence
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import run
 from headscope.maps_source import open_maps
+from headscope.writing import write_table
 
 
 def main(description, encoded, attention, sums, examples, live, shard, smoothing, device, budget_mb):

@@ -2,13 +2,13 @@
 
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.gradients.counting import count_gradients, no_gradients
 from headscope.jobs import progress, run
 from headscope.mlm.answer import HeadAnswer
 from headscope.mlm.heads import load_head
 from headscope.models.loading import load_described
 from headscope.sources import locate
+from headscope.writing import write_table
 
 
 def main(description, encoded, answer, counts, checkpoint, loading, shard, seed, device, budget_mb, file=None):

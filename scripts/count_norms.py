@@ -2,12 +2,12 @@
 
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import LOG, progress, run
 from headscope.models.loading import load_described
 from headscope.norms.architectures import why_not
 from headscope.norms.counts import count_norms, no_counts
 from headscope.sources import locate
+from headscope.writing import write_table
 
 
 def main(description, encoded, counts, checkpoint, loading, shard, device, budget_mb):

@@ -2,10 +2,10 @@
 
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import run
 from headscope.maps_source import open_maps
 from headscope.surface_counts import count_surface
+from headscope.writing import write_table
 
 
 def main(description, encoded, attention, counts, live, shard, **how):

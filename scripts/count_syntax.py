@@ -4,10 +4,10 @@ import polars as pl
 
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import run
 from headscope.maps_source import open_maps
 from headscope.syntax.scoring import count_syntax
+from headscope.writing import write_table
 
 
 def main(description, encoded, trees, attention, hits, live, shard, **how):

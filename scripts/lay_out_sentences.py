@@ -4,12 +4,12 @@ import polars as pl
 
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import run
 from headscope.maps_source import open_maps
 from headscope.probes.laying import write_sentences
 from headscope.probes.trees import Trees, permuted_trees
 from headscope.probes.vectors import read_vectors, word_numbers
+from headscope.writing import write_table
 
 
 def main(description, encoded, trees, vectors, attention, sentences, index, live, scheme, **how):

@@ -5,13 +5,13 @@ import torch
 
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import run
 from headscope.maps_source import open_maps
 from headscope.probes.files import read_learned
 from headscope.probes.scoring import count_baselines, count_probes
 from headscope.probes.trees import Trees
 from headscope.probes.vectors import read_vectors, word_numbers
+from headscope.writing import write_table
 
 
 def main(description, encoded, trees, training_trees, vectors, attention, probes, counts, live, scheme, offsets, **how):

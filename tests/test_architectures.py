@@ -20,7 +20,6 @@ from headscope.divergence import merge_divergence
 from headscope.divergence_counts import count_divergence
 from headscope.encoding import Kind, read_encoded, word_rows, write_encoded
 from headscope.errors import InputError
-from headscope.files import write_table
 from headscope.gradients.counting import count_gradients, ready_for_gradients
 from headscope.keys import KEYS
 from headscope.mlm.heads import NoHeadError, load_head
@@ -39,6 +38,7 @@ from headscope.surface_counts import count_surface
 from headscope.syntax.accuracy import Options, merge_syntax, read_scored
 from headscope.syntax.scoring import count_syntax
 from headscope.tokenizing import encode_pairs, encode_words
+from headscope.writing import write_table
 
 WORDS_OF_A_SIDE = (12, 12, 4)
 

@@ -18,10 +18,11 @@ from headscope import jobs
 from headscope.charts import theme
 from headscope.description import Description
 from headscope.errors import InputError, MachineError
-from headscope.files import why_disk, write_table
+from headscope.files import why_disk
 from headscope.models.loading import load, load_described
 from headscope.seals import refuse_damaged
 from headscope.store import Maps, Shard, ShardInfo, writing_shard
+from headscope.writing import write_table
 
 NUMBERS = pl.DataFrame({"number": np.random.default_rng(0).random(60_000)})
 TABLE = pl.DataFrame({"layer": [1, 1, 2], "head": [1, 2, 1], "word": ["a", "b", None], "share": [0.5, 0.25, 1.0]})

@@ -18,11 +18,11 @@ from headscope.config import complete
 from headscope.corpora.text import read_pairs
 from headscope.corpora.trees import read_trees
 from headscope.errors import InputError, printable
-from headscope.files import write_table
 from headscope.maps import named_heads, shown_cells
 from headscope.pages import Column, Part, as_markdown, as_page
 from headscope.syntax.table1 import render_table1
 from headscope.tokenizing import encode_pairs
+from headscope.writing import write_table
 
 SCRIPT, IMAGE = "</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>"
 ANSI, OVERRIDE, FORMULA = "\x1b[31mred\x1b[0m\x9b2J", "\u202eevil\u2066", "=cmd|'/C calc'!A1"

@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from headscope.errors import ESCAPES, InputError, MachineError
-from headscope.seals import seal
+from headscope.errors import InputError, MachineError
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
 GZIP_MAGIC = b"\x1f\x8b"
 Item, Read = TypeVar("Item"), TypeVar("Read")
@@ -35,7 +34,6 @@ REMEDIES = {
     errno.EMFILE: "raise the limit of open files (ulimit -n)",
 }
 ERROR_NUMBER = re.compile(r"\(os error (\d+)\)")  # as Polars says it
-FORMULA = r"(?s)^[=+@\t\r-].*[(|!]"  # what a spreadsheet that opens a CSV would run; -LRB-, -5 and @you are none
 DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error)
 BYTES_TO_TELL_BINARY = 2**16
 
@@ -227,23 +225,3 @@ def _is_running(process):
     except PermissionError:
         return True
     return True
-
-
-def write_table(table: "pl.DataFrame", *paths):
-    """
-    Write one table to each path, as Parquet or CSV by its ending.
-
-    In CSV, words of a corpus that a spreadsheet would run as a formula, such as `=cmd|…`, get an apostrophe before
-    them, and characters that a terminal would obey are written as escapes; Parquet has them as they are.
-    """
-    import polars as pl
-
-    for path in paths:
-        with replacing(path) as temporary:
-            if str(path).endswith(".csv"):
-                escapes = {chr(code): escape for code, escape in ESCAPES.items()}
-                shown = pl.col(pl.String).str.replace_many(escapes).str.replace(FORMULA, "'$0")
-                table.with_columns(shown).write_csv(temporary)
-            else:
-                table.write_parquet(temporary)
-                seal(temporary)
