@@ -16,9 +16,6 @@ from typing import TypeVar
 
 from headscope.errors import InputError, MachineError
 
-if TYPE_CHECKING:
-    pass
-
 GZIP_MAGIC = b"\x1f\x8b"
 Item, Read = TypeVar("Item"), TypeVar("Read")
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from headscope.errors import ESCAPES
 from headscope.files import replacing
 from headscope.seals import seal
 
