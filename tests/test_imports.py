@@ -22,13 +22,13 @@ COMES_WITH = {  # what a package imports of itself, in this version or that
 }
 ROWS = {  # the scripts of a kind, and what they import
     "bundle_library": {"vl_convert"},
-    "fetch_corpus fetch_model": set(),
+    "describe_machine fetch_corpus fetch_model": set(),
     "fetch_stanza parse_dependencies resolve_coreference": {"polars", "stanza", "torch", "transformers"},
     "read_* join_* judge_* list_* look_up_* render_*": {"polars"},
     "compare_* merge_[!p]*": {"polars"},
     "choose_* count_syntax count_coreference lay_out_sentences": {"polars", "pyarrow"},
     "count_surface count_divergence count_compare_divergence": {"polars", "pyarrow", "torch"},
-    "draw_*": {"altair", "polars", "vl_convert"},
+    "draw_* write_report": {"altair", "polars", "vl_convert"},
     "map_heads": {"polars", "scipy", "sklearn"},
     "merge_probes score_probes train_probe": {"polars", "pyarrow", "safetensors", "torch"},
     "score_structural train_structural": {"polars", "pyarrow", "safetensors", "scipy", "torch"},
