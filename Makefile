@@ -1,23 +1,30 @@
 # make demo   set up, then run the default config to the end
 # make test   set up, then run all tests
 # make lint   ruff, snakefmt and snakemake --lint
+# make soak   kill a run fifty times, in one place or another; KILLS and SEED say otherwise
 # make bench  measure; writes the README's table of speed and memory
 # make docs   write config/README.md from the schema, docs/models.md from the tests, the columns of tables into docs/
 # make manual build the manual into site/
 # make lock   pin what pyproject.toml asks for in requirements.lock
 
 PYTHON ?= python3
+KILLS ?= 50
+SEED ?= $(shell date +%s)
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: demo test lint bench docs manual lock
+.PHONY: demo test soak lint bench docs manual lock
 
 demo: $(BIN)/ready
 	snakemake --cores $(CORES) --max-threads 1
+	@echo "The report: $(CURDIR)/results/report.html"
 
 test: $(BIN)/ready
 	python -m pytest -n auto --dist loadfile
+
+soak: $(BIN)/ready
+	HEADSCOPE_KILLS=$(KILLS) HEADSCOPE_SEED=$(SEED) python -m pytest -s tests/test_kills.py -k killed_when
 
 lint: $(BIN)/ready
 	ruff check .

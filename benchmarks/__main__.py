@@ -12,6 +12,7 @@ from benchmarks import (
     memory,
     norms,
     probes,
+    scale,
     store,
     structural,
     surface,
@@ -37,7 +38,7 @@ def processor():
 def main():
     rows = []
     parts = (extraction, store, surface, syntax, coreference, divergence, gradients, norms)
-    for part in (*parts, probes, structural, vectors, memory, workflow):
+    for part in (*parts, probes, structural, vectors, memory, scale, workflow):
         for row in part.measure():
             print(" | ".join(row), file=sys.stderr, flush=True)
             rows.append(row)

@@ -53,11 +53,11 @@ def load_demo_model(attention: str = "eager"):
     return load(locate(SOURCE), "minilm", attention=attention)
 
 
-def encode_demo(model, examples: int, folder: Path) -> Encoded:
-    """Return so many examples of 128 tokens: the pairs of the demo text, again and again."""
+def encode_demo(model, examples: int, folder: Path, tokens: int = 128) -> Encoded:
+    """Return so many examples of at most so many tokens: the pairs of the demo text, again and again."""
     pairs, _ = read_pairs(REPOSITORY / "config" / "demo" / "text.txt")
     repeated = pl.concat([pairs] * (examples // pairs.height + 1)).head(examples)
     repeated = repeated.with_columns(example=pl.int_range(1, examples + 1, dtype=pl.UInt32))
-    encoded, _ = encode_pairs(repeated, model.tokenizer, 128)
+    encoded, _ = encode_pairs(repeated, model.tokenizer, tokens)
     write_encoded(encoded, folder / "examples.parquet", describe(model, "minilm", SOURCE, None).tokenizer)
     return read_encoded(folder / "examples.parquet")

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from benchmarks.common import Row, paired_ratio, shown
-from headscope.divergence import pair_sums
+from headscope.divergence_counts import pair_sums
 
 SIZE = 128
 TIMED = 6  # heads that the script is timed on, each the same work; all of them would take minutes

@@ -22,9 +22,13 @@ from headscope.encoding import read_encoded, write_encoded
 from headscope.models.describing import describe
 from headscope.models.loading import load
 from headscope.store import Shard
-from headscope.surface import count_surface
+from headscope.surface import merge_surface
+from headscope.surface_counts import count_surface
 from headscope.syntax.scoring import count_syntax
 from headscope.tokenizing import encode_words
+from headscope.writing import write_table
+
+SHORT, SHARD = 32, 500  # tokens of a segment, and segments of a shard, where there are 10,000
 
 
 def encode(folder, examples):
@@ -44,6 +48,21 @@ def encode_trees(folder, examples):
 def extract(folder, _):
     model, encoded = load_demo_model(), read_encoded(folder / "examples.parquet")
     extract_shard(model, describe(model, "minilm", "demo", None), encoded, folder / "shard")
+
+
+def encode_short(folder, examples):
+    encode_demo(load_demo_model(), examples, folder, SHORT)
+
+
+def reduce_shards(folder, examples):
+    """Extract and count shard after shard, as jobs do, then merge; a shard is deleted once it is read."""
+    torch.set_num_threads(1)
+    model, encoded = load_demo_model(), read_encoded(folder / "examples.parquet")
+    described, shards = describe(model, "minilm", "demo", None), examples // SHARD
+    for number in range(1, shards + 1):
+        extract_shard(model, described, encoded.shard(number, shards), folder / "shard")
+        write_table(count_surface(Shard(folder / "shard"), encoded), folder / f"{number}.parquet")
+    merge_surface(lambda: (pl.read_parquet(folder / f"{n}.parquet") for n in range(1, shards + 1)), encoded, described)
 
 
 def count(folder, _):
@@ -84,10 +103,20 @@ def score_documents(folder, _):
 
 STAGES = {
     stage.__name__: stage
-    for stage in (encode, encode_trees, encode_documents, extract, extract_documents, count, score, score_documents)
+    for stage in (
+        *(encode, encode_short, encode_trees, encode_documents),
+        *(extract, extract_documents, reduce_shards),
+        *(count, score, score_documents),
+    )
 }
 MEASURED = {
     ("encode", "extract"): ("extraction", "segments", 60, "at most 1.1×"),
+    ("encode_short", "reduce_shards"): (
+        "extraction to tables, shards of 500",
+        "segments",
+        1000,
+        "at most 1.1×",
+    ),
     ("encode", "extract", "count"): ("surface counts", "segments", 60, "at most 1.1×"),
     # Its table of hits grows by some 5 KB a sentence, a tenth of what the sentence's maps take.
     ("encode_trees", "extract", "score"): ("scoring syntax", "sentences", 1200, "its results only"),

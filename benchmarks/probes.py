@@ -20,10 +20,11 @@ from headscope.encoding import Encoded, read_encoded, write_encoded
 from headscope.models.describing import describe
 from headscope.probes.embeddings import mean_embeddings
 from headscope.probes.files import LearnedProbe, Run
+from headscope.probes.laying import write_sentences
 from headscope.probes.names import ATTENTION, ATTENTION_WORDS, LEARNED, PRINTED
 from headscope.probes.networks import Standard, make_probe, rates
 from headscope.probes.scoring import count_probes
-from headscope.probes.sentences import Sentences, write_sentences
+from headscope.probes.sentences import Sentences
 from headscope.probes.training import Settings, train_epoch
 from headscope.probes.trees import Trees, permuted_trees
 from headscope.probes.vectors import MODEL, VECTORS, Vectors, vocabulary, word_numbers

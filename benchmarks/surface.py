@@ -11,7 +11,8 @@ from headscope.attention import extract_shard
 from headscope.encoding import Kind
 from headscope.models.describing import describe
 from headscope.store import Shard
-from headscope.surface import MEASURES, count_surface
+from headscope.surface import MEASURES
+from headscope.surface_counts import count_surface
 
 EXAMPLES = 330
 

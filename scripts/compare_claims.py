@@ -7,9 +7,9 @@ import polars as pl
 from headscope.comparison.claims_page import render_paper_claims
 from headscope.comparison.tables import claims_by_model
 from headscope.description import titles
-from headscope.files import write_table
 from headscope.jobs import run
 from headscope.pages import write_both
+from headscope.writing import write_table
 
 
 def main(descriptions, judged, claims, claims_csv, html, markdown, runs):

@@ -3,10 +3,10 @@
 import polars as pl
 
 from headscope.description import Description
-from headscope.files import write_table
 from headscope.jobs import run
 from headscope.norms.claims import sep_claims
 from headscope.norms.shares import key_shares
+from headscope.writing import write_table
 
 
 def main(description, counts, layers, gradients, shares, shares_csv, claims, claims_csv, resamples, seed):

@@ -3,8 +3,8 @@
 import polars as pl
 
 from headscope.comparison.tables import by_model
-from headscope.files import write_table
 from headscope.jobs import run
+from headscope.writing import write_table
 
 
 def main(tables, compared, compared_csv, models):

@@ -5,9 +5,9 @@ from headscope.between.counting import count_between
 from headscope.description import Description
 from headscope.devices import pick_device
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import LOG, run
-from headscope.store import Shard, Shards
+from headscope.maps_source import open_maps
+from headscope.writing import write_table
 
 
 def main(
@@ -19,8 +19,11 @@ def main(
     other_attention,
     sums,
     examples,
+    live,
+    other_live,
+    shard,
     smoothing,
-    device,
+    **how,
 ):
     """Write one row per pair of heads, and the examples that were added: none where the models cannot be compared."""
     described = Description.read(description), Description.read(other_description)
@@ -28,12 +31,12 @@ def main(
     agreed = agreement(*both, *(one.name for one in described))
     if agreed.refused:
         LOG.warning("%s", agreed.refused)
-    maps = Shard(attention, model=described[0].weights, corpus=both[0].corpus)
-    others = Shards(other_attention, model=described[1].weights, corpus=both[1].corpus)
-    by_pair, added = count_between(maps, others, both, described, agreed, smoothing, pick_device(device))
+    maps = open_maps(attention, described[0], both[0].shard_named(shard), live, **how)
+    others = open_maps(other_attention, described[1], both[1], other_live, **how)
+    by_pair, added = count_between(maps, others, both, described, agreed, smoothing, pick_device(how["device"]))
     write_table(by_pair, sums)
     write_table(added, examples)
 
 
 if __name__ == "__main__":
-    run(main, snakemake, "device")
+    run(main, snakemake, "device", "budget_mb")

@@ -2,13 +2,13 @@
 
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.gradients.counting import count_gradients, no_gradients
 from headscope.jobs import progress, run
 from headscope.mlm.answer import HeadAnswer
 from headscope.mlm.heads import load_head
 from headscope.models.loading import load_described
 from headscope.sources import locate
+from headscope.writing import write_table
 
 
 def main(description, encoded, answer, counts, checkpoint, loading, shard, seed, device, budget_mb, file=None):
@@ -17,7 +17,7 @@ def main(description, encoded, answer, counts, checkpoint, loading, shard, seed,
         write_table(no_gradients(), counts)
         return
     described, folder = Description.read(description), locate(checkpoint)
-    examples = read_encoded(encoded).shard(*map(int, shard.split("-of-")))
+    examples = read_encoded(encoded, shard)
     model = load_described(folder, described, device, loading)
     head = load_head(folder, described, model, loading, file or None)
     with progress(examples.table.height, "examples") as done:

@@ -2,12 +2,12 @@
 
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import LOG, progress, run
 from headscope.models.loading import load_described
 from headscope.norms.architectures import why_not
 from headscope.norms.counts import count_norms, no_counts
 from headscope.sources import locate
+from headscope.writing import write_table
 
 
 def main(description, encoded, counts, checkpoint, loading, shard, device, budget_mb):
@@ -18,7 +18,7 @@ def main(description, encoded, counts, checkpoint, loading, shard, device, budge
         LOG.warning("%s", reason)
         write_table(no_counts(), counts)
         return
-    examples = read_encoded(encoded).shard(*map(int, shard.split("-of-")))
+    examples = read_encoded(encoded, shard)
     model = load_described(locate(checkpoint), described, device, loading)
     with progress(examples.table.height, "examples") as done:
         write_table(count_norms(model, described, examples, budget_mb, done), counts)

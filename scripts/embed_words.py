@@ -4,12 +4,12 @@ import polars as pl
 
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import LOG, run
 from headscope.models.loading import load_described
 from headscope.probes.embeddings import mean_embeddings
 from headscope.probes.vectors import MODEL, Vectors, vocabulary, write_vectors
 from headscope.sources import locate
+from headscope.writing import write_table
 
 
 def main(description, encoded, trees, vectors, coverage, coverage_csv, checkpoint, loading):

@@ -5,11 +5,11 @@ import polars as pl
 from headscope.coreference.cut import cut_mentions
 from headscope.description import Description
 from headscope.encoding import read_encoded, write_encoded
-from headscope.files import write_table
 from headscope.jobs import LOG, run
 from headscope.models.loading import load_tokenizer
 from headscope.sources import locate
 from headscope.tokenizing import encode_words, within_limit
+from headscope.writing import write_table
 
 DOCUMENT_TOKENS = 512
 

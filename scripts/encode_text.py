@@ -4,11 +4,11 @@ import polars as pl
 
 from headscope.description import Description
 from headscope.encoding import write_encoded
-from headscope.files import write_table
 from headscope.jobs import LOG, run
 from headscope.models.loading import load_tokenizer
 from headscope.sources import locate
 from headscope.tokenizing import encode_pairs, within_limit
+from headscope.writing import write_table
 
 
 def main(description, pairs, encoded, skipped, checkpoint, allow_remote_code, max_tokens, segments):

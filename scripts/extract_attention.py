@@ -1,4 +1,4 @@
-"""Run a model over one shard of a corpus and store the attention maps. On a GPU where there is one."""
+"""Run a model over a part of a corpus and store the attention maps in shards. On a GPU where there is one."""
 
 from headscope.attention import extract_shard
 from headscope.description import Description
@@ -9,12 +9,17 @@ from headscope.sources import locate
 
 
 def main(description, encoded, attention, checkpoint, loading, shard, dtype, fold, device, budget_mb):
-    """Write the maps of shard `2-of-4`; `budget_mb` bounds those of a batch (0: chosen for the device)."""
+    """
+    Write the maps of part `2-of-4` into as many shards as `attention` has paths.
+
+    `budget_mb` bounds those of a batch (0: chosen for the device).
+    """
     described = Description.read(description)
-    examples = read_encoded(encoded).shard(*map(int, shard.split("-of-")))
+    parts = read_encoded(encoded, shard).parts(len(attention))
     model = load_described(locate(checkpoint), described, device, loading)
-    with progress(examples.table.height, "examples") as done:
-        extract_shard(model, described, examples, attention, dtype, budget_mb, fold, done)
+    with progress(sum(part.table.height for part in parts), "examples") as done:
+        for examples, path in zip(parts, attention, strict=True):
+            extract_shard(model, described, examples, path, dtype, budget_mb, fold, done)
 
 
 if __name__ == "__main__":

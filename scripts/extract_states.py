@@ -1,4 +1,4 @@
-"""Run a model over one shard of a corpus and store the hidden states of its words. On a GPU where there is one."""
+"""Run a model over a part of a corpus and store the hidden states of words in shards. On a GPU where there is one."""
 
 from headscope.description import Description
 from headscope.encoding import read_encoded
@@ -9,12 +9,17 @@ from headscope.states.extraction import extract_states
 
 
 def main(description, encoded, states, checkpoint, loading, shard, dtype, device, budget_mb):
-    """Write the states of shard `2-of-4`; `budget_mb` bounds the numbers of a batch (0: chosen for the device)."""
+    """
+    Write the states of part `2-of-4` into as many shards as `states` has paths.
+
+    `budget_mb` bounds the numbers of a batch (0: chosen for the device).
+    """
     described = Description.read(description)
-    examples = read_encoded(encoded).shard(*map(int, shard.split("-of-")))
+    parts = read_encoded(encoded, shard).parts(len(states))
     model = load_described(locate(checkpoint), described, device, loading)
-    with progress(examples.table.height, "examples") as done:
-        extract_states(model, described, examples, states, dtype, budget_mb, done)
+    with progress(sum(part.table.height for part in parts), "examples") as done:
+        for examples, path in zip(parts, states, strict=True):
+            extract_states(model, described, examples, path, dtype, budget_mb, done)
 
 
 if __name__ == "__main__":

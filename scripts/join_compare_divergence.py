@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from headscope.files import write_table
 from headscope.jobs import run
+from headscope.writing import write_table
 
 TABLES = ("divergence", "nearest", "layers", "pairs", "left_out")
 

@@ -5,8 +5,8 @@ import polars as pl
 from headscope.comparison.catalogue import CLAIMS_OF
 from headscope.comparison.claims import Run, judge_claims
 from headscope.description import Description
-from headscope.files import write_table
 from headscope.jobs import run
+from headscope.writing import write_table
 
 
 def main(description, claims, claims_csv, kind, rare, **tables):

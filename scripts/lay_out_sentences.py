@@ -4,23 +4,23 @@ import polars as pl
 
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import run
-from headscope.probes.sentences import write_sentences
+from headscope.maps_source import open_maps
+from headscope.probes.laying import write_sentences
 from headscope.probes.trees import Trees, permuted_trees
 from headscope.probes.vectors import read_vectors, word_numbers
-from headscope.store import Shard
+from headscope.writing import write_table
 
 
-def main(description, encoded, trees, vectors, attention, sentences, index, scheme):
+def main(description, encoded, trees, vectors, attention, sentences, index, live, scheme, **how):
     """Write the sentences and their index."""
     described = Description.read(description)
     examples, table = read_encoded(encoded), pl.read_parquet(trees)
-    shards = [Shard(path, model=described.weights, corpus=examples.corpus) for path in attention]
+    maps = open_maps(attention, described, examples, live, **how)
     gold = Trees.read(table, scheme).only(examples.table["example"].to_numpy())
     numbers = word_numbers(read_vectors(vectors), examples, table)
-    write_table(write_sentences(shards, examples, gold, permuted_trees(gold), numbers, sentences), index)
+    write_table(write_sentences([maps], examples, gold, permuted_trees(gold), numbers, sentences), index)
 
 
 if __name__ == "__main__":
-    run(main, snakemake)
+    run(main, snakemake, "device", "budget_mb")

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from headscope.files import write_table
 from headscope.jobs import LOG, run
+from headscope.writing import write_table
 
 
 def main(stages, skipped, skipped_csv):

@@ -5,10 +5,10 @@ from pathlib import Path
 import polars as pl
 
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import LOG, run
 from headscope.probes.vector_files import look_up
 from headscope.probes.vectors import FILE, Vectors, vocabulary, write_vectors
+from headscope.writing import write_table
 
 
 def main(encoded, trees, file, vectors, coverage, coverage_csv, name):

@@ -3,8 +3,8 @@
 import polars as pl
 
 from headscope.clusters import map_heads
-from headscope.files import write_table
 from headscope.jobs import run
+from headscope.writing import write_table
 
 
 def main(divergence, heads, mapped, mapped_csv, tests, tests_csv, thresholds, starts, permutations, seed):

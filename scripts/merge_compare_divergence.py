@@ -6,8 +6,8 @@ from headscope.between.agreement import agreement
 from headscope.between.merging import merge_between
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import run
+from headscope.writing import write_table
 
 
 def main(

@@ -7,8 +7,8 @@ from headscope.coreference.cut import cut_mentions
 from headscope.coreference.names import CANDIDATES
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import run
+from headscope.writing import write_table
 
 
 def main(

@@ -4,10 +4,10 @@ import polars as pl
 
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.gradients.merging import merge_gradients, refused_tables
 from headscope.jobs import run
 from headscope.mlm.answer import HeadAnswer
+from headscope.writing import write_table
 
 
 def main(description, encoded, answer, counts, layers, layers_csv, heads, heads_csv, loss, loss_csv):

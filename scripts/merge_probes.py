@@ -4,10 +4,10 @@ import polars as pl
 
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import run
 from headscope.probes.files import read_learned
 from headscope.probes.merging import all_counts, learning_curve, table_3, weights_of_heads
+from headscope.writing import write_table
 
 
 def main(

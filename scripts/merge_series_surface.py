@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from headscope.files import write_table
 from headscope.jobs import run
 from headscope.series import merge_series_surface
+from headscope.writing import write_table
 
 
 def main(of_steps, heads, heads_csv, layers, layers_csv, steps):

@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from headscope.files import write_table
 from headscope.jobs import run
 from headscope.series import merge_series_syntax
+from headscope.writing import write_table
 
 
 def main(table1, heads, best, best_csv, traced, traced_csv, steps):

@@ -4,9 +4,9 @@ import polars as pl
 
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import run
 from headscope.surface import merge_surface
+from headscope.writing import write_table
 
 
 def main(description, encoded, counts, heads, heads_csv, uniform, uniform_csv, neighbours):

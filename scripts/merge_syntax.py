@@ -2,9 +2,9 @@
 
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import run
 from headscope.syntax.accuracy import Options, merge_syntax, read_scored, schemes_in
+from headscope.writing import write_table
 
 
 def main(description, encoded, hits, heads, heads_csv, table1, table1_csv, every, offsets, resamples, seed):

@@ -1,8 +1,8 @@
 """Parse a text with Stanza into dependency trees. On a GPU where there is one, never on the network."""
 
 from headscope.corpora.parsing import load_parser, parse_file, read_lines
-from headscope.files import write_table
 from headscope.jobs import LOG, progress, run
+from headscope.writing import write_table
 
 
 def main(text, conllu, skipped, models, language, package, format, max_words, name, device):

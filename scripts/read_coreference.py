@@ -1,8 +1,8 @@
 """Read documents with coreference: their words, and the mentions of their entities with head, type and features."""
 
 from headscope.corpora.documents import read_documents
-from headscope.files import write_table
 from headscope.jobs import LOG, run
+from headscope.writing import write_table
 
 
 def main(corpus, documents, mentions, skipped, names, format, discontinuous):

@@ -1,8 +1,8 @@
 """Pair the paragraphs of a text corpus: examples that any model can read."""
 
 from headscope.corpora.text import read_pairs
-from headscope.files import write_table
 from headscope.jobs import LOG, run
+from headscope.writing import write_table
 
 
 def main(text, pairs, skipped, name, format):

@@ -1,8 +1,8 @@
 """Read a treebank: sentences with their heads and relations, as annotated and, of English, in the paper's labels."""
 
 from headscope.corpora.trees import read_trees
-from headscope.files import write_table
 from headscope.jobs import LOG, run
+from headscope.writing import write_table
 
 
 def main(treebank, trees, skipped, name, format, most_bad, language):

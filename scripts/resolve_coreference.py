@@ -2,8 +2,8 @@
 
 from headscope.corpora.parsing import read_lines
 from headscope.corpora.resolving import load_resolver, resolve_file
-from headscope.files import write_table
 from headscope.jobs import LOG, progress, run
+from headscope.writing import write_table
 
 
 def main(text, corefud, skipped, models, language, package, coref_package, max_words, name, device):

@@ -5,12 +5,12 @@ import torch
 
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import run
 from headscope.probes.structural.files import read_probe
 from headscope.probes.structural.scoring import count_structural
 from headscope.probes.trees import Trees
 from headscope.states.store import StatesShard
+from headscope.writing import write_table
 
 
 def main(description, encoded, trees, states, probe, counts, scheme):

@@ -4,12 +4,12 @@ import polars as pl
 
 from headscope.description import Description
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import LOG, progress, run
 from headscope.mlm.heads import write_head
 from headscope.mlm.training import CURVE, Settings, collect, fit_head, token_frequencies
 from headscope.models.loading import load_described
 from headscope.sources import locate
+from headscope.writing import write_table
 
 
 def main(description, training, held_out, head, curve, checkpoint, loading, device, corpora, **settings):

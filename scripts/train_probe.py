@@ -6,7 +6,6 @@ import torch
 from headscope.description import Description
 from headscope.devices import pick_device
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import LOG, run
 from headscope.probes.files import LearnedProbe, Run, write_learned
 from headscope.probes.names import LEARNED
@@ -14,6 +13,7 @@ from headscope.probes.networks import Standard, make_probe
 from headscope.probes.sentences import Sentences
 from headscope.probes.training import EPOCHS, Settings, learn
 from headscope.probes.vectors import read_vectors
+from headscope.writing import write_table
 
 
 def main(description, encoded, vectors, sentences, index, learned, training, probe, seeds, curve, device, **settings):

@@ -8,13 +8,13 @@ import torch
 from headscope.description import Description
 from headscope.devices import pick_device
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import LOG, run
 from headscope.probes.structural.files import StructuralProbe, write_probe
 from headscope.probes.structural.sentences import Sentences
 from headscope.probes.structural.training import Settings, learn_structural
 from headscope.probes.trees import Trees
 from headscope.states.laying import laid_states
+from headscope.writing import write_table
 
 
 def main(description, encoded, trees, states, probe, layers, layers_csv, scheme, device, **settings):

@@ -33,7 +33,7 @@ BY_MODEL = {  # these have the columns of another, with the model in front
 
 
 def check_columns(folder: Path, test: str):
-    """Every table of a run, as Parquet and CSV, has the columns and types of the list; those of this test are there."""
+    """Every table of a run, Parquet and CSV, has the columns and types of the list; those of this test are there."""
     found = set()
     for path in sorted(folder.glob("results/**/*.parquet")):
         table = table_at(path)

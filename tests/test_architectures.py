@@ -16,10 +16,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from headscope.attention import attention_maps, extract_shard
 from headscope.corpora.text import PAIRS, read_pairs
 from headscope.corpora.trees import read_trees
-from headscope.divergence import count_divergence, merge_divergence
+from headscope.divergence import merge_divergence
+from headscope.divergence_counts import count_divergence
 from headscope.encoding import Kind, read_encoded, word_rows, write_encoded
 from headscope.errors import InputError
-from headscope.files import write_table
 from headscope.gradients.counting import count_gradients, ready_for_gradients
 from headscope.keys import KEYS
 from headscope.mlm.heads import NoHeadError, load_head
@@ -30,13 +30,15 @@ from headscope.norms.architectures import why_not
 from headscope.norms.counts import count_norms
 from headscope.norms.tables import merge_norms
 from headscope.probes.embeddings import mean_embeddings
-from headscope.probes.sentences import attended
+from headscope.probes.laying import attended
 from headscope.refusals import REASONS, why_no_maps
 from headscope.store import Shard
-from headscope.surface import MEASURES, count_surface, merge_surface
+from headscope.surface import MEASURES, merge_surface
+from headscope.surface_counts import count_surface
 from headscope.syntax.accuracy import Options, merge_syntax, read_scored
 from headscope.syntax.scoring import count_syntax
 from headscope.tokenizing import encode_pairs, encode_words
+from headscope.writing import write_table
 
 WORDS_OF_A_SIDE = (12, 12, 4)
 

@@ -8,12 +8,12 @@ import vl_convert
 from test_divergence import as_defined, random_maps
 from test_surface import describe
 
-from headscope import divergence
+from headscope import divergence_counts
 from headscope.between.agreement import TOKEN, WORD, agreement, common_maps
 from headscope.between.counting import count_between
 from headscope.between.merging import DIVERGENCE, merge_between, nearest, the_other_way
 from headscope.charts.compare_divergence import compare_divergence
-from headscope.divergence import cross_sums, pair_sums
+from headscope.divergence_counts import cross_sums, pair_sums
 from headscope.encoding import ENCODED, Encoded, Kind
 from headscope.errors import InputError
 from headscope.store import Maps
@@ -58,11 +58,11 @@ def test_divergence_of_two_models_by_hand():
 @pytest.mark.parametrize("arithmetic", ["_WithNumPy", "_WithTorch"])
 @pytest.mark.parametrize(("cells", "rows"), [(7, 1), (50, 4), (2**13, 8)])
 def test_sums_are_those_of_the_definition_in_every_block(monkeypatch, arithmetic, cells, rows):
-    chosen = getattr(divergence, arithmetic)
+    chosen = getattr(divergence_counts, arithmetic)
     monkeypatch.setattr(chosen, "cells", cells)
     monkeypatch.setattr(chosen, "rows", rows)
     if arithmetic == "_WithTorch":
-        monkeypatch.setattr(divergence, "_WithNumPy", lambda: chosen(torch.device("cpu")))
+        monkeypatch.setattr(divergence_counts, "_WithNumPy", lambda: chosen(torch.device("cpu")))
     one, other = random_maps(9, 1, 2, 3), random_maps(9, 2, 3, 3).astype(np.float32)
     expected = [[as_defined(first, second) for second in other.reshape(9, 9, 9)] for first in one.reshape(6, 9, 9)]
     np.testing.assert_allclose(cross_sums(one, other) / 9, np.array(expected) / 9, atol=1e-5)

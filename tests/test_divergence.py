@@ -6,8 +6,9 @@ import pytest
 import torch
 from test_surface import describe, encoded_from
 
-from headscope import divergence
-from headscope.divergence import count_divergence, merge_divergence, pair_sums
+from headscope import divergence_counts
+from headscope.divergence import merge_divergence
+from headscope.divergence_counts import count_divergence, pair_sums
 from headscope.encoding import Kind
 from headscope.errors import InputError
 from headscope.store import Maps
@@ -49,11 +50,11 @@ def test_divergence_of_small_rows_by_hand():
 @pytest.mark.parametrize("arithmetic", ["_WithNumPy", "_WithTorch"])
 @pytest.mark.parametrize(("cells", "rows"), [(7, 1), (50, 4), (2**13, 8)])
 def test_sums_are_those_of_the_definition_in_every_block(monkeypatch, arithmetic, cells, rows):
-    chosen = getattr(divergence, arithmetic)
+    chosen = getattr(divergence_counts, arithmetic)
     monkeypatch.setattr(chosen, "cells", cells)
     monkeypatch.setattr(chosen, "rows", rows)
     if arithmetic == "_WithTorch":
-        monkeypatch.setattr(divergence, "_WithNumPy", lambda: chosen(torch.device("cpu")))
+        monkeypatch.setattr(divergence_counts, "_WithNumPy", lambda: chosen(torch.device("cpu")))
     for size, seed in ((1, 1), (9, 2), (40, 3)):
         for weights in (random_maps(size, seed), random_maps(size, seed).astype(np.float32)):
             assert size == 1 or (weights == 0).any()

@@ -138,6 +138,20 @@ def test_shards_hold_every_example_once_and_in_order(shards):
     assert rows == list(range(len(lengths)))
 
 
+@pytest.mark.parametrize("rows_at_once", [2, 5000])
+@pytest.mark.parametrize("count", [1, 3, 20])
+def test_a_job_reads_the_examples_of_its_shard_alone(bert, tmp_path, monkeypatch, rows_at_once, count):
+    monkeypatch.setattr("headscope.encoding.EXAMPLES_AT_ONCE", rows_at_once)
+    table, _ = encode(bert.tokenizer, *[(f"{'the sea ' * number}", "a b") for number in range(1, 12)])
+    write_encoded(table, tmp_path / "e.parquet", "a tokenizer")
+    whole = read_encoded(tmp_path / "e.parquet")
+    shards = [read_encoded(tmp_path / "e.parquet", f"{number}-of-{count}") for number in range(1, count + 1)]
+    assert pl.concat([shard.table for shard in shards]).equals(whole.table)
+    for shard, part in zip(shards, whole.parts(count), strict=True):
+        assert shard.table.equals(part.table)
+        assert (shard.corpus, shard.tokenizer) == (whole.corpus, whole.tokenizer)
+
+
 def test_shards_share_the_work_not_the_number():
     lengths = np.array([100, 10, 10, 10, 10, 10, 10, 10])
     assert shard_bounds(lengths, 2) == [(0, 1), (1, 8)]

@@ -46,6 +46,97 @@ def test_another_file_than_expected_is_refused_and_not_kept(address, tmp_path, p
     assert list((tmp_path / "here").iterdir()) == []
 
 
+class Cutting(http.server.BaseHTTPRequestHandler):
+    """Serves `CONTENT` and cuts the line after so many bytes; with ranges or without."""
+
+    def __init__(self, asked, most, has_ranges, *arguments):
+        self._asked, self._most, self._has_ranges = asked, most, has_ranges
+        super().__init__(*arguments)
+
+    def do_GET(self):
+        wanted = self.headers.get("Range")
+        self._asked.append(wanted)
+        start = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted and self._has_ranges else 0
+        if start >= len(CONTENT):
+            self.send_error(416)
+            return
+        self.send_response(206 if start else 200)
+        if start:
+            self.send_header("Content-Range", f"bytes {start}-{len(CONTENT) - 1}/{len(CONTENT)}")
+        self.send_header("Content-Length", str(len(CONTENT) - start))
+        self.end_headers()
+        self.wfile.write(CONTENT[start:][: self._most])
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def cutting():
+    """A function that starts a server which cuts; its address, and the ranges that it was asked for."""
+    servers = []
+
+    def serve(most, has_ranges=True):
+        asked = []
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Cutting, asked, most, has_ranges))
+        servers.append(server)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{server.server_port}/text.txt", asked
+
+    yield serve
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+DIGEST = hashlib.sha256(CONTENT).hexdigest()
+
+
+def test_a_download_that_is_cut_goes_on_where_it_was(cutting, tmp_path, caplog):
+    url, asked = cutting(2**15)
+    fetch_file(url, DIGEST, tmp_path / "text")
+    assert (tmp_path / "text").read_bytes() == CONTENT
+    assert asked == [None, "bytes=32768-", "bytes=65536-"]
+    assert caplog.text.count("going on") == 2
+    assert list(tmp_path.iterdir()) == [tmp_path / "text"]
+
+
+def test_a_run_goes_on_where_the_one_before_was(cutting, tmp_path, monkeypatch):
+    monkeypatch.setattr(fetch, "TRIES", 1)
+    url, asked = cutting(3 * 2**14)
+    with pytest.raises(InputError, match=r"49,152 bytes came and are kept, run again to go on"):
+        fetch_file(url, DIGEST, tmp_path / "text")
+    fetch_file(url, DIGEST, tmp_path / "text")
+    assert (tmp_path / "text").read_bytes() == CONTENT
+    assert asked == [None, "bytes=49152-"]
+
+
+def test_where_a_server_cannot_go_on_it_starts_anew(cutting, tmp_path, monkeypatch):
+    monkeypatch.setattr(fetch, "TRIES", 1)
+    url, _ = cutting(3 * 2**14, has_ranges=False)
+    with pytest.raises(InputError, match="49,152 bytes came"):
+        fetch_file(url, DIGEST, tmp_path / "text")
+    url, asked = cutting(len(CONTENT), has_ranges=False)
+    fetch_file(url, DIGEST, tmp_path / "text")
+    assert (tmp_path / "text").read_bytes() == CONTENT
+    assert asked == ["bytes=49152-"]
+
+
+def test_a_file_that_had_come_whole_is_only_checked(cutting, tmp_path):
+    (tmp_path / f".text.{DIGEST[:16]}.download").write_bytes(CONTENT)
+    fetch_file(cutting(10)[0], DIGEST, tmp_path / "text")
+    assert (tmp_path / "text").read_bytes() == CONTENT
+
+
+def test_what_was_begun_and_is_wrong_is_thrown_away(cutting, tmp_path):
+    (tmp_path / f".text.{DIGEST[:16]}.download").write_bytes(b"x" * 100)
+    url, asked = cutting(len(CONTENT))
+    with pytest.raises(InputError, match="expected a file of SHA-256"):
+        fetch_file(url, DIGEST, tmp_path / "text")
+    fetch_file(url, DIGEST, tmp_path / "text")
+    assert asked == ["bytes=100-", None]
+
+
 def test_an_address_that_does_not_answer_is_named(tmp_path):
     with pytest.raises(InputError, match=r"http://127.0.0.1:9/x: expected a file, found: .*check the address"):
         fetch_file("http://127.0.0.1:9/x", "0" * 64, tmp_path / "text")

@@ -6,12 +6,12 @@ import pytest
 from checkpoints import REPOSITORY
 from tokenizer_kinds import FAST, SLOW
 
-from headscope.attention import fold_into_words
 from headscope.config import complete
 from headscope.corpora.trees import has_scheme, read_trees
 from headscope.description import Description, LayerView
 from headscope.encoding import Kind, read_encoded, write_encoded
 from headscope.errors import InputError
+from headscope.folding import fold_into_words
 from headscope.languages import has_stanford
 from headscope.probes.trees import Trees
 from headscope.store import Maps

@@ -16,7 +16,7 @@ from workflow_runs import snakemake_in
 import headscope
 from headscope.attention import extract_shard
 from headscope.config import complete
-from headscope.files import write_table
+from headscope.writing import write_table
 
 BLOCKS = blocks()
 RUNNABLE = {"sh", "inline", "yaml", "python", "snakemake", "text"}  # text is a formula or a reference: nothing to run

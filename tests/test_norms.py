@@ -18,8 +18,8 @@ from headscope.norms.architectures import ARCHITECTURES, Projections, why_not
 from headscope.norms.counts import SUMS, count_norms, keys_of_kinds, layer_sums
 from headscope.norms.tables import example_means, merge_norms
 from headscope.norms.values import HeadOutput, Seen, check_law, watching
-from headscope.surface import count_surface
 from headscope.surface import example_means as surface_means
+from headscope.surface_counts import count_surface
 
 HEADS = 4
 BERT = {

@@ -10,11 +10,12 @@ from planted import HEADS, KNOWING, LAYERS, VOCABULARY, as_shards, planted, word
 from headscope.errors import InputError
 from headscope.probes.decoding import best_tree, edges_joined, fixed_offset, is_tree
 from headscope.probes.files import LearnedProbe, Run, read_learned, write_learned
+from headscope.probes.laying import write_sentences
 from headscope.probes.names import ATTENTION, ATTENTION_WORDS, CONTROL, DISTANCES_WORDS, LEARNED
 from headscope.probes.networks import AttentionProbe, DistanceProbe, Standard, distance_features, make_probe
 from headscope.probes.networks import negative_log_likelihood as loss_of
 from headscope.probes.scoring import best_fixed_offset, count_baselines
-from headscope.probes.sentences import NO_HEAD, Sentences, plan_by_length, write_sentences
+from headscope.probes.sentences import NO_HEAD, Sentences, plan_by_length
 from headscope.probes.training import Settings, learn, split_sentences
 from headscope.probes.trees import Trees, permuted_trees
 

@@ -23,7 +23,7 @@ HEADS = RESULTS / "distance/heads.csv"
 
 
 def add_example(folder: Path):
-    """Add the example to a copy of the workflow: its files, an include, a target, an entry in the list of tables."""
+    """Add the example analysis to a copy of the workflow: files, an include, a target, its columns."""
     for path in EXAMPLE.rglob("*"):
         if path.suffix in (".py", ".smk"):
             shutil.copy(path, folder / path.relative_to(EXAMPLE))

@@ -8,7 +8,7 @@ import pytest
 from headscope import store
 from headscope.errors import InputError
 from headscope.files import replacing
-from headscope.store import Maps, Shard, ShardInfo, Shards, find_example, writing_shard
+from headscope.store import Maps, Shard, ShardInfo, Shards, writing_shard
 
 INFO = ShardInfo("float16", layers=2, heads=3, model="model", corpus="corpus")
 
@@ -178,6 +178,8 @@ def test_a_shard_of_another_model_or_corpus_is_refused(tmp_path):
 def test_an_example_is_found_in_whichever_shard_has_it(tmp_path):
     first, second = random_maps([1, 2], 4), random_maps([3], 4, seed=1)
     paths = [write(tmp_path / "1.parquet", first), write(tmp_path / "2.parquet", second), write(tmp_path / "3.parquet")]
-    np.testing.assert_array_equal(find_example(paths, 3, "model", "corpus"), second.weights[0])
+    shards = Shards(paths, "model", "corpus")
+    np.testing.assert_array_equal(shards.example(3), second.weights[0])
+    assert [maps.examples.tolist() for maps in shards] == [[1, 2], [3]]
     with pytest.raises(InputError, match="example 4: expected it in one of 3 shards"):
-        find_example(paths, 4, "model", "corpus")
+        shards.example(4)

@@ -4,12 +4,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from headscope import surface
+from headscope import surface_counts
 from headscope.description import Description, LayerView
 from headscope.encoding import ENCODED, Encoded, Kind
 from headscope.errors import InputError
 from headscope.store import Maps
-from headscope.surface import MEASURES, Scratch, count_surface, example_means, merge_surface, surface_sums
+from headscope.surface import MEASURES, example_means, merge_surface
+from headscope.surface_counts import Scratch, count_surface, surface_sums
 
 CLS, TEXT, DOT, SEP = Kind.CLS, Kind.TEXT, Kind.PUNCTUATION, Kind.SEP
 
@@ -116,7 +117,7 @@ def random_maps(layers, heads, size, seed):
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 @pytest.mark.parametrize("block", [1, 1000, 2**21])
 def test_sums_are_those_of_the_definition(monkeypatch, dtype, block):
-    monkeypatch.setattr(surface, "BLOCK_WEIGHTS", block)
+    monkeypatch.setattr(surface_counts, "BLOCK_WEIGHTS", block)
     scratch = Scratch()
     for size, seed in ((40, 1), (5, 2), (23, 3)):
         weights, kinds = random_maps(2, 3, size, seed)

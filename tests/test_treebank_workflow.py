@@ -84,6 +84,7 @@ def test_another_seed_only_merges_and_draws_again(finished):
         "draw_syntax_baseline": 1,
         "judge_claims": 1,
         "compare_claims": 1,
+        "write_report": 1,
     }
 
 

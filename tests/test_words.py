@@ -6,9 +6,10 @@ import pytest
 import torch
 from checkpoints import byte_level
 
-from headscope.attention import attention_maps, extract_shard, fold_into_words
+from headscope.attention import attention_maps, extract_shard
 from headscope.encoding import Kind, read_encoded, write_encoded
 from headscope.errors import InputError
+from headscope.folding import LONG, fold_by_products, fold_into_words
 from headscope.store import Shard
 from headscope.tokenizing import encode_words, special_tokens_around
 
@@ -106,6 +107,22 @@ def test_folding_keeps_rows_that_sum_to_one(queries):
     np.testing.assert_allclose(folded.sum(-1), 1, atol=1e-6)
     alone = fold_into_words(weights[1:], words[1:], queries)
     np.testing.assert_allclose(folded[1:], alone, atol=1e-6)
+
+
+@pytest.mark.parametrize("queries", ["mean", "first", "max"])
+@pytest.mark.parametrize("words", [1, 20, LONG, LONG + 17])
+def test_picking_tokens_folds_as_products_do(queries, words):
+    tokens = LONG + 17
+    generator = np.random.default_rng(words)
+    starts = np.zeros((3, tokens), int)
+    for row in starts:
+        row[generator.choice(np.arange(1, tokens), words - 1, replace=False)] = 1
+    words = torch.from_numpy(starts.cumsum(1))
+    weights = torch.from_numpy(generator.random((3, 2, 4, tokens, tokens), np.float32))
+    weights /= weights.sum(-1, keepdim=True)
+    np.testing.assert_allclose(
+        fold_into_words(weights, words, queries), fold_by_products(weights, words, queries), atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("queries", ["mean", "first", "max"])

@@ -23,7 +23,9 @@ NORMS = {"count_norms": 2, "merge_norms": 1, "compare_sep": 1, "render_claims": 
 GRADIENTS = {"check_mlm_head": 1, "count_gradients": 2, "merge_gradients": 1}
 OF_MAPS = MAPS | SURFACE | FIGURE_1 | FIGURES_2_AND_4 | CLUSTERS
 CLAIMS = {"judge_claims": 1, "compare_claims": 1}
-ALL_JOBS = READING | {"list_skipped": 1} | OF_MAPS | NORMS | GRADIENTS | {"draw_figure_3": 1} | CLAIMS
+WRITTEN = {"write_report": 1}
+REPORT = {"choose_report_examples": 1, "describe_machine": 1} | WRITTEN
+ALL_JOBS = READING | {"list_skipped": 1} | OF_MAPS | NORMS | GRADIENTS | {"draw_figure_3": 1} | CLAIMS | REPORT
 
 
 @pytest.fixture(scope="module")
@@ -103,12 +105,12 @@ def test_norms_come_without_maps_on_disk_and_have_a_page(finished):
 
 def test_the_formula_of_norms_redoes_norms_and_nothing_else(edited, finished):
     edited("scripts/headscope/norms/counts.py", "writes = total > 0", "writes = total > 1e-30")
-    assert planned(finished) == NORMS | CLAIMS
+    assert planned(finished) == NORMS | CLAIMS | WRITTEN
 
 
 def test_the_seed_of_the_claims_tests_them_again(edited, finished):
     edited("tiny.yaml", "models:", "norms: {seed: 1}\nmodels:")
-    assert planned(finished) == {"compare_sep": 1, "render_claims": 1, "draw_figure_sep": 1} | CLAIMS
+    assert planned(finished) == {"compare_sep": 1, "render_claims": 1, "draw_figure_sep": 1} | CLAIMS | WRITTEN
 
 
 def test_nothing_vanishes_silently(finished):
@@ -135,8 +137,8 @@ def test_a_second_run_does_nothing(finished):
 
 
 def test_a_comment_or_a_docstring_redoes_nothing(edited, finished):
-    edited("scripts/headscope/surface.py", "def row_entropy", "# a comment\ndef row_entropy")
-    edited("scripts/headscope/surface.py", '"""\nSurface patterns', '"""\nPatterns on the surface')
+    edited("scripts/headscope/surface_counts.py", "def row_entropy", "# a comment\ndef row_entropy")
+    edited("scripts/headscope/surface_counts.py", '"""\nSurface patterns', '"""\nPatterns on the surface')
     edited("scripts/count_surface.py", '"""Sum', '"""Add up')
     edited("scripts/headscope/jobs.py", "SECONDS_BETWEEN_LOG_LINES = 15", "SECONDS_BETWEEN_LOG_LINES = 16")
     assert planned(finished) == {}
@@ -144,18 +146,18 @@ def test_a_comment_or_a_docstring_redoes_nothing(edited, finished):
 
 def test_one_colour_redraws_one_figure(edited, finished):
     edited("scripts/headscope/charts/figure_2.py", '"to_self": GREEN', '"to_self": BLUE')
-    assert planned(finished) == {"draw_figure_2": 1}
+    assert planned(finished) == {"draw_figure_2": 1} | WRITTEN
 
 
 def test_the_entropy_formula_redoes_the_counts_of_every_shard_but_no_extraction(edited, finished):
-    edited("scripts/headscope/surface.py", "-np.vecdot(", "-1.0 * np.vecdot(")
+    edited("scripts/headscope/surface_counts.py", "-np.vecdot(", "-1.0 * np.vecdot(")
     again = {"count_surface": 2, "merge_surface": 1, "choose_maps": 1, "map_heads": 1, "draw_divergence": 1}
-    assert planned(finished) == again | {f"draw_figure_{number}": 1 for number in (1, 2, 4, 6)} | CLAIMS
+    assert planned(finished) == again | {f"draw_figure_{number}": 1 for number in (1, 2, 4, 6)} | CLAIMS | WRITTEN
 
 
 def test_a_change_of_the_shard_format_redoes_what_writes_and_reads_it(edited, finished):
     edited("scripts/headscope/store.py", "ROW_GROUP_BYTES = 16", "ROW_GROUP_BYTES = 32")
-    assert planned(finished) == OF_MAPS | CLAIMS
+    assert planned(finished) == OF_MAPS | CLAIMS | {"choose_report_examples": 1} | WRITTEN
 
 
 def test_one_config_key_redoes_its_dependants(edited, finished):
@@ -167,7 +169,7 @@ def test_one_config_key_redoes_its_dependants(edited, finished):
 
 def test_another_threshold_redoes_the_map_and_its_figures(edited, finished):
     edited("tiny.yaml", "models:", "clusters: {behaviours: {to_next: 0.9}}\nmodels:")
-    assert planned(finished) == {"map_heads": 1, "draw_figure_6": 1, "draw_divergence": 1} | CLAIMS
+    assert planned(finished) == {"map_heads": 1, "draw_figure_6": 1, "draw_divergence": 1} | CLAIMS | WRITTEN
 
 
 def test_figure_6_waits_for_the_syntax_of_the_same_model_where_there_is_a_treebank(edited, finished):

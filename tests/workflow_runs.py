@@ -17,6 +17,7 @@ TARGETS = {
         "compare",
         "compare_divergence",
         "series",
+        "report",
         "table_1",
         "table_2",
         "table_3",
@@ -24,6 +25,7 @@ TARGETS = {
         *(f"figure_{number}" for number in range(1, 7)),
     ),
 }
+ATTEMPTS = "network-attempts.txt"  # where a process says that it tried to use the network
 PARTS = ("workflow", "scripts", "envs", "config")
 
 
@@ -52,28 +54,48 @@ def write_inputs(folder: Path, config: dict) -> Path:
 
 
 def snakemake(folder: Path, *arguments, **environment) -> subprocess.CompletedProcess:
-    """Run Snakemake in a folder with its tiny.yaml; its output, standard and error together, is in `stdout`."""
+    """Run Snakemake in a folder with its tiny.yaml, as `snakemake_in` does."""
     return snakemake_in(folder, *arguments, "--configfile", "tiny.yaml", **environment)
 
 
 def snakemake_in(folder: Path, *arguments, **environment) -> subprocess.CompletedProcess:
-    """Run Snakemake in a folder, as `snakemake` does, with no config but the default one or what `arguments` name."""
+    """
+    Run Snakemake in a folder with the default config or what `arguments` name; its output, errors too, is in `stdout`.
+
+    No process of it gets to the network, and none may try; to this machine only with HF_HUB_OFFLINE=0.
+    """
     command = [sys.executable, "-m", "snakemake", *arguments, "--cores", "2", "--max-threads", "1"]
-    return subprocess.run(
+    run = subprocess.run(
         command,
         cwd=folder,
-        env=os.environ | environment,
+        env=os.environ | without_network(folder) | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
         timeout=600,
     )
+    assert not (folder / ATTEMPTS).exists(), (folder / ATTEMPTS).read_text()
+    return run
+
+
+def without_network(folder: Path) -> dict[str, str]:
+    """The environment of a process that must not use the network; what it tries stands in ATTEMPTS."""
+    return {
+        "PYTHONPATH": str(REPOSITORY / "tests" / "offline"),
+        "HEADSCOPE_TEST_ATTEMPTS": str(folder / ATTEMPTS),
+        "HF_HUB_OFFLINE": "1",
+    }
 
 
 def planned(folder: Path, *arguments) -> dict[str, int]:
     """The jobs that a run would start, targets left out."""
     run = snakemake(folder, *arguments, "--dry-run")
     assert run.returncode == 0, run.stdout
-    jobs = {name: int(count) for name, count in re.findall(r"^([a-z_]\w*) +(\d+)$", run.stdout, re.MULTILINE)}
+    return jobs_in(run.stdout)
+
+
+def jobs_in(plan: str) -> dict[str, int]:
+    """The jobs that a plan which Snakemake printed counts, targets left out."""
+    jobs = {name: int(count) for name, count in re.findall(r"^([a-z_]\w*) +(\d+)$", plan, re.MULTILINE)}
     return {name: count for name, count in jobs.items() if name not in TARGETS}

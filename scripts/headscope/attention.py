@@ -13,9 +13,10 @@ import numpy as np
 import polars as pl
 import torch
 
-from headscope.batches import automatic_budget_mb, plan_batches, token_matrix
+from headscope.batches import automatic_budget_mb, halving, plan_batches, token_matrix
 from headscope.description import Description
 from headscope.encoding import Encoded
+from headscope.folding import fold_into_words
 from headscope.models.loaded import LoadedModel, check_rows
 from headscope.shards import write_behind
 from headscope.store import Maps, ShardInfo, writing_shard
@@ -33,17 +34,19 @@ class _InFlight(NamedTuple):
         if self.copied is not None:
             self.copied.synchronize()
         check_rows(self.row_sum_error)
-        return Maps(self.examples, self.weights.numpy())
+        return Maps(self.examples, self.weights.numpy() if self.weights.device.type == "cpu" else self.weights)
 
 
 class _Launcher:
-    """Runs batches of a model; on a GPU the maps of one batch are copied while the next is computed."""
+    """Runs batches of a model; on a GPU the maps stay, or those of one batch are copied while the next is computed."""
 
-    def __init__(self, model: LoadedModel, dtype: str, fold: str):
+    def __init__(self, model: LoadedModel, dtype: str, fold: str, stay: bool):
         self._model = model
         self._dtype = getattr(torch, dtype)
         self._fold = fold
-        self._copies = torch.cuda.Stream(model.device) if model.device.type == "cuda" else None
+        on_gpu = model.device.type == "cuda"
+        self._stay = stay and on_gpu
+        self._copies = torch.cuda.Stream(model.device) if on_gpu and not stay else None
 
     def launch(self, rows: pl.DataFrame) -> Iterator[_InFlight]:
         """Start one batch of encoded examples of one length; its maps come in runs of one size."""
@@ -67,7 +70,7 @@ class _Launcher:
 
     def _on_its_way(self, examples, weights, row_sum_error) -> _InFlight:
         if self._copies is None:
-            return _InFlight(examples, weights.cpu(), row_sum_error, None)
+            return _InFlight(examples, weights if self._stay else weights.cpu(), row_sum_error, None)
         self._copies.wait_stream(torch.cuda.current_stream(self._model.device))
         with torch.cuda.stream(self._copies):
             host = torch.empty(weights.shape, dtype=self._dtype, pin_memory=True)
@@ -78,63 +81,6 @@ class _Launcher:
         return _InFlight(examples, host, row_sum_error, copied)
 
 
-def fold_into_words(weights: torch.Tensor, words: torch.Tensor, queries: str = "mean") -> torch.Tensor:
-    """
-    Fold token-level maps into word-level maps.
-
-    Attention to a split word is the sum over its tokens. Attention from it is the mean over its tokens, the row of the
-    first, or the largest of each key, scaled to sum to one. Rows that summed to one still do.
-
-    Parameters
-    ----------
-    weights
-        float32 (example, layer, head, query token, key token).
-    words
-        The word of each token, int64 (example, token): 0, 0, 1, 2, ... Every example of as many words.
-    queries
-        `mean`, `first` or `max`.
-
-    Returns
-    -------
-    float32 (example, layer, head, query word, key word)
-
-    Raises
-    ------
-    ValueError
-        If words do not count up from 0 without gaps, or the examples have different numbers of words.
-
-    Source: Clark et al. 2019, section 4.1.
-    """
-    belongs = tokens_of_words(words).to(weights.dtype)[:, None, None]  # (example, 1, 1, token, word)
-    keys = weights @ belongs
-    if queries == "mean":
-        return (belongs / belongs.sum(-2, keepdim=True)).mT @ keys
-    count = belongs.shape[-1]
-    if queries == "first":
-        first = belongs.argmax(-2)[..., None]
-        return keys.take_along_dim(first, dim=-2)
-    index = words[:, None, None, :, None].expand_as(keys)
-    largest = torch.zeros(*keys.shape[:-2], count, count, dtype=keys.dtype, device=keys.device)
-    largest.scatter_reduce_(-2, index, keys, "amax")
-    return largest / largest.sum(-1, keepdim=True)
-
-
-def tokens_of_words(words: torch.Tensor) -> torch.Tensor:
-    """
-    Return which tokens each word has, int64 (example, token, word), from the word of each token (example, token).
-
-    Raises
-    ------
-    ValueError
-        If words do not count up from 0 without gaps, or the examples have different numbers of words.
-    """
-    steps = torch.diff(words, dim=1, prepend=torch.full_like(words[:, :1], -1))
-    count = int(words[0, -1]) + 1
-    if (steps[:, 0] != 1).any() or ((steps != 0) & (steps != 1)).any() or (words[:, -1] != count - 1).any():
-        raise ValueError(f"words must count up from 0 to the same last without gaps, got {words.tolist()}")
-    return torch.nn.functional.one_hot(words, count)
-
-
 def attention_maps(
     model: LoadedModel,
     encoded: Encoded,
@@ -142,6 +88,7 @@ def attention_maps(
     budget_mb: float,
     dtype: str = "float32",
     fold: str = "mean",
+    stay: bool = False,
 ) -> Iterator[Maps]:
     """
     Yield the attention maps of every example, a batch of one length at a time, longest first.
@@ -158,18 +105,20 @@ def attention_maps(
         Of the maps yielded: `float16` or `float32`.
     fold
         How the tokens of a word attend as one, see `fold_into_words`.
+    stay
+        Whether maps that an NVIDIA GPU makes stay on it, as tensors. Any others are NumPy's.
 
     Raises
     ------
     InputError
         If a map is not one (see `headscope.models.loaded.check_maps`).
     """
-    launcher, waiting = _Launcher(model, dtype, fold), None
-    for rows in plan_batches(encoded.lengths(), encoded.sizes(), maps_per_example, budget_mb):
-        for launched in launcher.launch(encoded.table[rows]):
-            if waiting:
-                yield waiting.landed()
-            waiting = launched
+    launcher, waiting, table = _Launcher(model, dtype, fold, stay), None, encoded.table
+    batches = plan_batches(encoded.lengths(), encoded.sizes(), maps_per_example, budget_mb)
+    for launched in halving(lambda rows: launcher.launch(table[rows]), batches, table):
+        if waiting:
+            yield waiting.landed()
+        waiting = launched
     if waiting:
         yield waiting.landed()
 

@@ -39,6 +39,8 @@ def contradictions(config: dict, base: Path, packages_here: bool) -> Iterator[tu
         names = [entry["name"] for entry in config[section]]
         for name in (name for name, times in Counter(names).items() if times > 1):
             yield [section], f"expected names that differ, found {name} {names.count(name)} times; rename one"
+        for alike in _alike_but_for_case(names):
+            yield [section], f"expected names that differ in more than case, found {' and '.join(alike)}; rename one"
     for number in (number for number, name in enumerate(models) if name == COMPARED):
         yield ["models", number, "name"], f"expected another name, for {COMPARED} holds what compares models; rename it"
     for number, model in enumerate(config["models"]):
@@ -59,6 +61,14 @@ def contradictions(config: dict, base: Path, packages_here: bool) -> Iterator[tu
         if head["model"] not in models:
             path = ["figure_1", "heads", number, "model"]
             yield path, f"unknown model {head['model']}; the models are {', '.join(models)}"
+
+
+def _alike_but_for_case(names):
+    """Names that are one folder where the file system does not tell upper from lower case."""
+    by_folder = {}
+    for name in dict.fromkeys(names):
+        by_folder.setdefault(name.casefold(), []).append(name)
+    return [alike for alike in by_folder.values() if len(alike) > 1]
 
 
 def _pair_problems(pairs, models, series):

@@ -1,12 +1,11 @@
 """What a model is to the other stages: read from `models/{model}/description.json`, without the model."""
 
-import json
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import numpy as np
 
 from headscope.files import replacing
+from headscope.seals import sealed_json, unsealed_json
 
 
 @dataclass(frozen=True)
@@ -76,12 +75,12 @@ class Description:
     def write(self, path):
         """Write the description as JSON, one key a line."""
         with replacing(path) as temporary:
-            temporary.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+            temporary.write_text(sealed_json(asdict(self)), encoding="utf-8")
 
     @classmethod
     def read(cls, path) -> "Description":
         """Read what `write` wrote."""
-        fields = json.loads(Path(path).read_text("utf-8"))
+        fields = unsealed_json(path)
         fields["views"] = [LayerView(**view) for view in fields["views"]]
         return cls(**fields)
 

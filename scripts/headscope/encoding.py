@@ -19,6 +19,7 @@ from headscope.description import Description
 from headscope.errors import InputError
 from headscope.files import replacing
 from headscope.keys import KEYS
+from headscope.seals import seal
 
 ENCODED = pl.Schema(
     {
@@ -33,6 +34,7 @@ ENCODED = pl.Schema(
     }
 )
 """`ids`, `segments`, `words` (null for token-level maps) have an entry a token, `tokens` and `kinds` one a map row."""
+EXAMPLES_AT_ONCE = 4096  # of a row group: a job reads those that its shard is in
 
 
 class Kind(IntEnum):
@@ -69,6 +71,14 @@ class Encoded(NamedTuple):
         """Return the examples of shard `number` (from 1) of `count`."""
         start, stop = shard_bounds(self.lengths(), count)[number - 1]
         return self._replace(table=self.table[start:stop])
+
+    def shard_named(self, name: str) -> "Encoded":
+        """Return the examples of the shard of this name, `2-of-4`."""
+        return self.shard(*map(int, name.split("-of-")))
+
+    def parts(self, count: int) -> "list[Encoded]":
+        """Return the examples as so many shards, in order; some may be empty."""
+        return [self.shard(number, count) for number in range(1, count + 1)]
 
     def example(self, number: int | None) -> dict:
         """
@@ -192,12 +202,14 @@ def write_encoded(table: pl.DataFrame, path, tokenizer: str):
     """Write encoded examples with a digest of their content (`corpus`) and of their tokenizer in the metadata."""
     encoded = encoded_of(table, tokenizer)
     with replacing(path) as temporary:
-        table.write_parquet(temporary, metadata={"corpus": encoded.corpus, "tokenizer": tokenizer})
+        metadata = {"corpus": encoded.corpus, "tokenizer": tokenizer}
+        table.write_parquet(temporary, row_group_size=EXAMPLES_AT_ONCE, metadata=metadata)
+        seal(temporary)
 
 
-def read_encoded(path: str | Path) -> Encoded:
+def read_encoded(path: str | Path, shard: str | None = None) -> Encoded:
     """
-    Read what `write_encoded` wrote.
+    Read what `write_encoded` wrote: all of it, or no more than the examples of shard `2-of-4`.
 
     Raises
     ------
@@ -207,4 +219,9 @@ def read_encoded(path: str | Path) -> Encoded:
     metadata = pl.read_parquet_metadata(path)
     if not {"corpus", "tokenizer"} <= metadata.keys():
         raise InputError(f"{path}: expected encoded examples, found a Parquet file without their fingerprints")
-    return Encoded(pl.read_parquet(path), metadata["corpus"], metadata["tokenizer"])
+    if shard is None:
+        return Encoded(pl.read_parquet(path), metadata["corpus"], metadata["tokenizer"])
+    rows, (number, shards) = pl.scan_parquet(path), map(int, shard.split("-of-"))
+    lengths = rows.select(pl.col("ids").list.len()).collect(engine="streaming").to_series()
+    start, stop = shard_bounds(lengths.to_numpy(), shards)[number - 1]
+    return Encoded(rows.slice(start, stop - start).collect(), metadata["corpus"], metadata["tokenizer"])

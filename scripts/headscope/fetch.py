@@ -6,6 +6,7 @@ from pathlib import Path
 
 from headscope.errors import InputError
 from headscope.files import replacing
+from headscope.jobs import LOG, progress
 from headscope.refusals import refuse_without_maps
 from headscope.stanza_models import COREFERENCE, PROCESSORS, TRANSFORMERS, find_models
 from headscope.steps import is_commit
@@ -14,32 +15,72 @@ CHECKPOINT_FILES = ("*.json", "*.txt", "*.model")
 WEIGHTS_FILES = ("*.safetensors",)
 PICKLED_FILES = ("*.bin",)
 CODE_FILES = ("*.py",)
+TRIES, SECONDS_TO_ANSWER = 5, 60  # a download that gets nothing more is given up at once
+BLOCK_BYTES = 2**14
 
 
 def fetch_file(url: str, sha256: str, path):
     """
     Download one file with a progress bar and put it under `path` once its digest is right.
 
+    A download that was cut goes on where it was, in this run or in the next, if the server can do that.
+
     Raises
     ------
     InputError
         If the address does not answer or the file is another than expected.
     """
-    import pooch
     import requests
 
     path = Path(path)
-    with replacing(path) as temporary:
+    begun = path.with_name(f".{path.name}.{sha256[:16]}.download")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for tries_left in reversed(range(TRIES)):
+        before = _size(begun)
         try:
-            pooch.HTTPDownloader(progressbar=True)(url, str(temporary), None)
+            _go_on(url, begun)
+            break
         except requests.RequestException as error:
-            raise InputError(f"{url}: expected a file, found: {error}; check the address and the network") from error
-        found = _sha256(temporary)
-        if found != sha256:
-            raise InputError(
-                f"{url}: expected a file of SHA-256 {sha256}, found {found}; the file behind the address has changed "
-                "or the download was cut: run again, or check the source"
-            )
+            came = _size(begun)
+            if not tries_left or came == before:
+                kept = f"; {came:,} bytes came and are kept, run again to go on" if came else ""
+                raise InputError(
+                    f"{url}: expected a file, found: {error}; check the address and the network{kept}"
+                ) from error
+            LOG.warning("%s: cut after %d bytes (%s); going on", url, came, error)
+    found = _sha256(begun)
+    if found != sha256:
+        begun.unlink()
+        raise InputError(
+            f"{url}: expected a file of SHA-256 {sha256}, found {found}; the file behind the address has changed "
+            "or the download was cut: run again, or check the source"
+        )
+    with replacing(path) as temporary:
+        begun.replace(temporary)
+
+
+def _go_on(url, begun):
+    """Append to a file what an address has beyond it; from the beginning where the server cannot do that."""
+    import requests
+
+    have = _size(begun)
+    wanted = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
+    with requests.get(url, headers=wanted, stream=True, timeout=SECONDS_TO_ANSWER) as answer:
+        if have and answer.status_code == requests.codes.requested_range_not_satisfiable:
+            return  # there is no more: the digest tells whether it is whole
+        answer.raise_for_status()
+        goes_on = answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
+        left = int(answer.headers.get("Content-Length", 0))
+        if have:
+            LOG.info("%s: %s", url, f"going on after {have:,} bytes" if goes_on else "from the beginning")
+        with open(begun, "ab" if goes_on else "wb") as file, progress(left, "bytes", unit_scale=True) as done:
+            for block in answer.iter_content(BLOCK_BYTES):
+                file.write(block)
+                done(len(block))
+
+
+def _size(path) -> int:
+    return path.stat().st_size if path.is_file() else 0
 
 
 def fetch_checkpoint(source, revision, folder, files, allow_pickle=False, allow_remote_code=False, random_init=False):

@@ -1,25 +1,36 @@
 """Files in and out: text of any wrapping read line by line, results that are whole or not there."""
 
+import errno
 import glob
 import gzip
 import os
+import re
 import socket
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from headscope.errors import InputError
-
-if TYPE_CHECKING:
-    import polars as pl
+from headscope.errors import InputError, MachineError
 
 GZIP_MAGIC = b"\x1f\x8b"
 Item, Read = TypeVar("Item"), TypeVar("Read")
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+REMEDIES = {
+    errno.ENOSPC: "free space there",
+    errno.EDQUOT: "free space there, or have your quota raised",
+    errno.EROFS: "make it writable",
+    errno.EACCES: "make it writable for you",
+    errno.EPERM: "make it writable for you",
+    errno.EIO: "the disk fails: check it",
+    errno.ENODEV: "the disk is gone: check it",
+    errno.ESTALE: "the network disk is gone: check it",
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+}
+ERROR_NUMBER = re.compile(r"\(os error (\d+)\)")  # as Polars says it
 DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error)
 BYTES_TO_TELL_BINARY = 2**16
 
@@ -114,24 +125,58 @@ def replacing(path):
 
     So a file under its final name is whole, whatever was killed and however many processes wrote it at once:
     the temporary name carries host and process, and what a dead process of this host left is cleared away.
+
+    Raises
+    ------
+    MachineError
+        If the disk is full or cannot be written.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     host = socket.gethostname()
-    _clear_leftovers(path, host)
     temporary = path.with_name(f".{path.name}.{host}.{os.getpid()}.part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _clear_leftovers(path, host)
         yield temporary
-        with open(temporary, "rb") as written:
-            os.fsync(written.fileno())
+        _fsync(temporary)
         temporary.replace(path)
+        _fsync(path.parent)
+    except Exception as error:
+        reason = why_disk(error, path)
+        if reason is None or isinstance(error, InputError):
+            raise
+        raise MachineError(reason) from error
     finally:
-        temporary.unlink(missing_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY)
+        with suppress(OSError):  # where nothing can be written, nothing was
+            temporary.unlink(missing_ok=True)
+
+
+def _fsync(path):
+    opened = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(folder)
+        os.fsync(opened)
     finally:
-        os.close(folder)
+        os.close(opened)
+
+
+def why_disk(error: Exception, path=None) -> str | None:
+    """
+    Return one line for an error of the disk: what failed, where, and what to do; None where it is another error.
+
+    Parameters
+    ----------
+    path
+        What was being read or written; if it is not given, what the error names.
+    """
+    number = error.errno if isinstance(error, OSError) else None
+    named = ERROR_NUMBER.search(str(error))
+    if number is None and named:
+        number = int(named[1])
+    if number not in REMEDIES:
+        return None
+    path = path or getattr(error, "filename", None) or "a file"
+    what = f"{path}: could not be read or written ({os.strerror(number)})"
+    return f"{what}; {REMEDIES[number]} and run the same command again"
 
 
 def settle_on_disk(path):
@@ -177,13 +222,3 @@ def _is_running(process):
     except PermissionError:
         return True
     return True
-
-
-def write_table(table: "pl.DataFrame", *paths):
-    """Write one table to each path, as Parquet or CSV by its ending."""
-    for path in paths:
-        with replacing(path) as temporary:
-            if str(path).endswith(".csv"):
-                table.write_csv(temporary)
-            else:
-                table.write_parquet(temporary)

@@ -7,6 +7,7 @@ import polars as pl
 
 from headscope.encoding import Kind
 from headscope.errors import InputError
+from headscope.store import on_host
 
 BEHAVIOURS = {
     "entropy": "broad ({:.1f} nats)",
@@ -128,7 +129,7 @@ def shown_cells(
                 "key": key + 1,
                 "query_token": names[query],
                 "key_token": names[key],
-                "weight": weights[layer - 1, head - 1][query, key].astype(np.float32),
+                "weight": on_host(weights[layer - 1, head - 1])[query, key].astype(np.float32),
             },
             MAPS,
         )

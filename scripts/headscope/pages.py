@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from headscope.errors import printable
 from headscope.files import replacing
 
 PAPER_CHECKPOINT = "bert-base-uncased"
@@ -125,7 +126,7 @@ def as_markdown(title: str, run: str, parts: list[Part], notes: tuple[str, ...] 
     notes
         What holds for all tables, at the end.
     """
-    blocks = [f"# {title}", plain(run)]
+    blocks = [f"# {plain(title)}", plain(run)]
     for part in parts:
         rule = [":--" if column.is_text else "--:" for column in part.columns]
         names = [column.name for column in part.columns]
@@ -133,7 +134,7 @@ def as_markdown(title: str, run: str, parts: list[Part], notes: tuple[str, ...] 
         blocks += [f"## {plain(part.heading)}", "\n".join(f"| {' | '.join(line)} |" for line in lines)]
         blocks += _list(part.notes)
     blocks += ["## Notes", *_list(notes)] if notes else []
-    return "\n\n".join(blocks) + "\n"
+    return printable("\n\n".join(blocks) + "\n")
 
 
 def _list(notes) -> list[str]:
@@ -158,12 +159,23 @@ def as_page(title: str, run: str, parts: list[Part], anchor: str, notes: tuple[s
     style
         Further rules of style, each on its line.
     """
-    blocks = [_html_table(part, f"{anchor}-{number}") for number, part in enumerate(parts, start=1)]
+    blocks = [html_table(part, f"{anchor}-{number}") for number, part in enumerate(parts, start=1)]
     blocks += [f"<h2>Notes</h2>\n{_html_list(notes)}"] if notes else []
-    return PAGE.format(title=title, style=STYLE + style, run=markup.escape(run), tables="\n".join(blocks))
+    title, run = map(markup.escape, (title, run))
+    return printable(PAGE.format(title=title, style=STYLE + style, run=run, tables="\n".join(blocks)))
 
 
-def _html_table(part: Part, name: str) -> str:
+def html_table(part: Part, name: str, level: int = 2) -> str:
+    """
+    Return a table as HTML, between its heading and the sentences under it.
+
+    Parameters
+    ----------
+    name
+        The id of the heading.
+    level
+        Of the heading, 2 to 6.
+    """
     classes = _classes(part.columns)
     head = "".join(
         f'<th scope="col"{kind}>{_with_small(column.name)}</th>'
@@ -176,7 +188,7 @@ def _html_table(part: Part, name: str) -> str:
         body.append(f"<tr>{''.join(cells)}</tr>")
     rows = "\n".join(body)
     return f"""\
-<h2 id="{name}">{markup.escape(part.heading)}</h2>
+<h{level} id="{name}">{markup.escape(part.heading)}</h{level}>
 <div class="wide" role="region" aria-labelledby="{name}" tabindex="0">
 <table aria-labelledby="{name}">
 <thead>{_above(part)}<tr>{head}</tr></thead>

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from headscope.errors import InputError
 from headscope.files import read_ahead, replacing, settle_on_disk
+from headscope.seals import FOOTER, refuse_damaged, seal
 
 DTYPES = {"float16": np.dtype("<f2"), "float32": np.dtype("<f4")}
 Read = TypeVar("Read")
@@ -111,6 +112,7 @@ def writing(path, writer: Callable):
             shard.abandon()
             raise
         shard.close()
+        seal(temporary, mark=FOOTER)
 
 
 def write_behind(shard, batches: Iterable, done: Callable[[int], None]):
@@ -138,9 +140,10 @@ class ShardFile:
 
     def __init__(self, path, header: type[Header], model: str | None = None, corpus: str | None = None):
         self._path = path
+        refuse_damaged(path, f"shard of {header.HOLDS}")
         try:
             self._parquet = pq.ParquetFile(path, page_checksum_verification=True)
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise InputError(
                 f"{path}: expected a whole shard of {header.HOLDS}, found: {error}; delete it and run again"
             ) from error
@@ -181,7 +184,7 @@ class ShardFile:
     def _read_rows(self, group: int, columns: list[str] | None = None) -> pa.Table:
         try:
             return self._parquet.read_row_group(group, columns)
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowException, OSError) as error:
             raise InputError(
                 f"{self._path}: row group {group + 1} is damaged ({error}); delete the shard and run again"
             ) from error

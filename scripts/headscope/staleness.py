@@ -3,7 +3,7 @@ When is a result stale? When the code that made it changed: not its comments, no
 
 Snakemake notices a changed script, not a changed library module. So each rule passes `code=code_of("count_surface")`
 as a param: a digest of the syntax trees of its script and of every headscope module that the script imports,
-directly or not.
+directly or not, and of the templates, styles and scripts of pages beside them.
 """
 
 import ast
@@ -13,11 +13,12 @@ from pathlib import Path
 
 PACKAGE = "headscope"
 SCRIPTS = Path(__file__).resolve().parents[1]
+BESIDE = (".css", ".jinja", ".js")  # files that our code reads, in the folder of a module that does
 CHANGES_NO_RESULT = {PACKAGE, f"{PACKAGE}.jobs"}  # the former: the names that a notebook gets
 
 
 @cache
-def code_of(script: str) -> str:
+def code_of(script: str, *modules: str) -> str:
     """
     Return a digest of all our code that a script runs.
 
@@ -25,13 +26,15 @@ def code_of(script: str) -> str:
     ----------
     script
         The name of a file in scripts/, without its ending.
+    modules
+        Those of ours that it imports by their names only, here.
 
     Raises
     ------
     FileNotFoundError
         If there is no such script.
     """
-    trees, waiting = {}, [SCRIPTS / f"{script}.py"]
+    trees, waiting = {}, [SCRIPTS / f"{script}.py", *map(_file_of, modules)]
     while waiting:
         path = waiting.pop()
         if path not in trees:
@@ -40,6 +43,9 @@ def code_of(script: str) -> str:
     digest = hashlib.blake2b(digest_size=8)
     for path, tree in sorted(trees.items()):
         digest.update(f"{path.relative_to(SCRIPTS)}\n{ast.dump(_without_docstrings(tree))}\n".encode())
+    for folder in sorted({path.parent for path in trees}):
+        for path in sorted(path for path in folder.iterdir() if path.suffix in BESIDE):
+            digest.update(f"{path.relative_to(SCRIPTS)}\n".encode() + path.read_bytes())
     return digest.hexdigest()
 
 

@@ -10,8 +10,9 @@ heads and the fingerprints of model and corpus.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import NamedTuple
+from functools import cached_property, lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,15 +20,27 @@ import pyarrow as pa
 from headscope.errors import InputError
 from headscope.shards import DTYPES, Header, RowGroupWriter, ShardFile, as_cells, runs_of_one_size, writing
 
+if TYPE_CHECKING:
+    import torch
+
 ROW_GROUP_BYTES = 16 * 2**20
 GROUPS_AT_HAND = 4  # of `Shards`
 
 
 class Maps(NamedTuple):
-    """Attention maps of examples of one size: numbers (example,), weights (example, layer, head, query, key)."""
+    """
+    Attention maps of examples of one size: numbers (example,), weights (example, layer, head, query, key).
+
+    The weights are NumPy's, or a tensor where they are on a GPU, to be reduced there.
+    """
 
     examples: np.ndarray
-    weights: np.ndarray
+    weights: "np.ndarray | torch.Tensor"
+
+
+def on_host(weights: "np.ndarray | torch.Tensor") -> np.ndarray:
+    """Return weights as NumPy's, copied where they are on a GPU."""
+    return weights if isinstance(weights, np.ndarray) else weights.cpu().numpy()
 
 
 @dataclass(frozen=True)
@@ -136,7 +149,9 @@ class Shard(ShardFile):
 
 class Shards:
     """
-    The shards of one model and corpus, for reading single examples in any order; the last row groups stay in memory.
+    Shards of one model and corpus: iterated as one, or single examples in any order.
+
+    Of those, the last row groups stay in memory.
 
     Raises
     ------
@@ -146,13 +161,21 @@ class Shards:
 
     def __init__(self, paths, model: str, corpus: str):
         self._shards = [Shard(path, model, corpus) for path in paths]
-        self._places = {
+        self._group = lru_cache(maxsize=GROUPS_AT_HAND)(self._read)
+
+    def __iter__(self) -> Iterator[Maps]:
+        """Yield the maps of every shard, as `Shard` does."""
+        return chain.from_iterable(self._shards)
+
+    @cached_property
+    def _places(self) -> dict[int, tuple[int, int]]:
+        """The shard and the row group of each example."""
+        return {
             example: (shard, group)
             for shard, opened in enumerate(self._shards)
             for group, examples in enumerate(opened.numbers())
             for example in examples
         }
-        self._group = lru_cache(maxsize=GROUPS_AT_HAND)(self._read)
 
     def example(self, number: int) -> np.ndarray:
         """
@@ -175,15 +198,3 @@ class Shards:
         return {
             number: weights for run in runs for number, weights in zip(run.examples.tolist(), run.weights, strict=True)
         }
-
-
-def find_example(paths, number: int, model: str, corpus: str) -> np.ndarray:
-    """
-    Return the maps of one example (layer, head, query, key) from whichever shard holds it.
-
-    Raises
-    ------
-    InputError
-        If none does.
-    """
-    return Shards(paths, model, corpus).example(number)

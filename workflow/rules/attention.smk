@@ -13,6 +13,7 @@ rule fetch_model:
         files="downloads/models/{model}.json",
     log:
         "logs/fetch_model/{model}.log",
+    localrule: True  # nodes of a cluster often have no network
     conda:
         "../../envs/fetch.yaml"
     params:
@@ -40,7 +41,8 @@ rule describe_model:
     conda:
         "../../envs/attend.yaml"
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * int(4000 + 3 * input.size_mb),
+        mem_mb=memory_of_checkpoint,
+        runtime=lambda wildcards, attempt: attempt * 30,
     params:
         name="{model}",
         checkpoint=checkpoint,
@@ -145,7 +147,7 @@ rule extract_attention:
         description="models/{model}/description.json",
         encoded="encoded/{model}/{corpus}/examples.parquet",
     output:
-        attention="attention/{model}/{corpus}/{shard}.parquet",
+        attention=stored("attention"),
     log:
         "logs/extract_attention/{model}/{corpus}/{shard}.log",
     benchmark:
@@ -154,7 +156,8 @@ rule extract_attention:
         "../../envs/attend.yaml"
     threads: 8
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * int(4000 + 3 * input.size_mb),
+        mem_mb=memory(),
+        runtime=minutes(),
         device="auto",
         budget_mb=0,
     params:

@@ -12,7 +12,7 @@ rule count_divergence:
     input:
         description="models/{model}/description.json",
         encoded="encoded/{model}/{corpus}/examples.parquet",
-        attention="attention/{model}/{corpus}/{shard}.parquet",
+        attention=maps_of_job,
     output:
         sums="counts/divergence/{model}/{corpus}/{shard}.parquet",
         examples="counts/divergence_examples/{model}/{corpus}/{shard}.parquet",
@@ -21,13 +21,15 @@ rule count_divergence:
     benchmark:
         "logs/count_divergence/{model}/{corpus}/{shard}.benchmark.tsv"
     conda:
-        "../../envs/analyse.yaml"
+        with_model("../../envs/analyse.yaml")
+    threads: MAPS_THREADS
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * 2000,
-        device="auto",
+        **resources_with_maps(2000),
     params:
+        live=live,
+        shard="{shard}",
         smoothing=config["clusters"]["smoothing"],
-        code=code_of("count_divergence"),
+        code=code_with_maps("count_divergence"),
     script:
         "../../scripts/count_divergence.py"
 

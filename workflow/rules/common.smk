@@ -11,6 +11,7 @@ CLAIM_TABLES = {  # by which claims are judged on a corpus of each kind
     "treebank": {"table1": "syntax/table1"},
     "coreference": {"table2": "coreference/table2"},
 }
+CAPTIONS = {path.stem: path.read_text("utf-8") for path in sorted((ROOT / "workflow" / "report").glob("*.rst"))}
 COMPARED_TABLES = {"syntax": "syntax/table1", "coreference": "coreference/table2", "probes": "probes/table3"}
 
 
@@ -23,6 +24,13 @@ def completed(config):
         return complete(config, files, ROOT, packages_here=not deployed)
     except InputError as error:
         raise WorkflowError(str(error))
+
+
+def say_who_is_here():
+    """Clear the locks of a run that was killed; where one is still at work, say so before Snakemake refuses."""
+    other = clear_stale_locks() if workflow.is_main_process else None
+    if other:
+        logger.warning(f"Another Snakemake is at work in this folder ({other}): what it makes is locked until it ends.")
 
 
 def models_on(corpus):
@@ -139,17 +147,6 @@ def with_vectors_of(source):
     return names_of("treebank") if named == source else "(?!)"
 
 
-def shards(folder, *of):
-    """An input function: the files of all shards of a run below a folder, in order; `of` are wildcards, here `model`."""
-
-    def paths(wildcards):
-        count = CORPORA[wildcards.corpus]["shards"]
-        run = Path(folder, *(wildcards[name] for name in of or ("model",)), wildcards.corpus)
-        return [f"{run}/{number}-of-{count}.parquet" for number in range(1, count + 1)]
-
-    return paths
-
-
 def of_user(files):
     """Input files of the user, which stay where they are, also under the `prefix` of a module."""
     return [local(str(file)) for file in files]
@@ -243,8 +240,13 @@ def fold(wildcards):
 
 def checkpoint(wildcards, input):
     """A param: where the model is to be loaded from; the files of a fetched one lie beside their list, the first input."""
-    model = MODELS[wildcards.model]
-    return input[0].removesuffix(".json") if model["revision"] else model["source"]
+    return checkpoint_of(wildcards.model, input)
+
+
+def checkpoint_of(name, files):
+    """Where a model is to be loaded from, given what a job reads of it."""
+    model = MODELS[name]
+    return files[0].removesuffix(".json") if model["revision"] else model["source"]
 
 
 def fetched_list(wildcards):
@@ -369,3 +371,19 @@ def of_comparisons(runs, *files):
         if corpora.count(corpus) > 1
         for file in files
     ]
+
+
+def reported_models():
+    """The models that the report describes: those that are run, and the random twins whose probes are shown."""
+    run = {model for model, _ in judged_runs()}
+    probed = {model for model, _ in probe_runs()}
+    return [model for model in MODELS if model in run or TWINS.get(model) in probed]
+
+
+def reported_files():
+    """The tables, as Parquet, and the pages of figures of all analyses."""
+    analyses = (rules.surface, rules.gradients, rules.norms, rules.clusters, rules.syntax, rules.coreference)
+    analyses += (rules.probes, rules.compare, rules.compare_divergence, rules.series)
+    made = dict.fromkeys(str(file) for analysis in analyses for file in analysis.input)
+    tables = [file.removesuffix(".csv") + ".parquet" for file in made if file.endswith(".csv")]
+    return tables + [file for file in made if Path(file).parent.name == "figures" and file.endswith(".html")]

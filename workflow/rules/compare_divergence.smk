@@ -19,8 +19,8 @@ rule count_compare_divergence:
         other_description="models/{other}/description.json",
         encoded="encoded/{model}/{corpus}/examples.parquet",
         other_encoded="encoded/{other}/{corpus}/examples.parquet",
-        attention="attention/{model}/{corpus}/{shard}.parquet",
-        other_attention=shards("attention", "other"),
+        attention=maps_of_job,
+        other_attention=maps_of_corpus("other"),
     output:
         sums="counts/compare_divergence/{model}/{other}/{corpus}/{shard}.parquet",
         examples="counts/compare_divergence_examples/{model}/{other}/{corpus}/{shard}.parquet",
@@ -29,13 +29,16 @@ rule count_compare_divergence:
     benchmark:
         "logs/count_compare_divergence/{model}/{other}/{corpus}/{shard}.benchmark.tsv"
     conda:
-        "../../envs/analyse.yaml"
+        with_model("../../envs/analyse.yaml")
+    threads: MAPS_THREADS
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * 3000,
-        device="auto",
+        **resources_with_maps(3000, models=2),
     params:
+        live=live,
+        shard="{shard}",
+        other_live=other_live,
         smoothing=config["clusters"]["smoothing"],
-        code=code_of("count_compare_divergence"),
+        code=code_with_maps("count_compare_divergence"),
     script:
         "../../scripts/count_compare_divergence.py"
 

@@ -14,7 +14,7 @@ rule count_coreference:
         encoded="encoded/{model}/{corpus}/examples.parquet",
         documents="examples/{corpus}/documents.parquet",
         mentions="examples/{corpus}/mentions.parquet",
-        attention="attention/{model}/{corpus}/{shard}.parquet",
+        attention=maps_of_job,
     output:
         hits="counts/coreference/{model}/{corpus}/{shard}.parquet",
     log:
@@ -22,11 +22,14 @@ rule count_coreference:
     benchmark:
         "logs/count_coreference/{model}/{corpus}/{shard}.benchmark.tsv"
     conda:
-        "../../envs/analyse.yaml"
+        with_model("../../envs/analyse.yaml")
+    threads: MAPS_THREADS
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * 2000,
+        **resources_with_maps(2000),
     params:
-        code=code_of("count_coreference"),
+        live=live,
+        shard="{shard}",
+        code=code_with_maps("count_coreference"),
     script:
         "../../scripts/count_coreference.py"
 
@@ -71,7 +74,7 @@ rule choose_passage:
         documents="examples/{corpus}/documents.parquet",
         mentions="examples/{corpus}/mentions.parquet",
         table2="results/{model}/{corpus}/coreference/table2.parquet",
-        attention=shards("attention"),
+        attention=maps_of_corpus(),
     output:
         links="results/{model}/{corpus}/coreference/links.parquet",
         links_csv="results/{model}/{corpus}/coreference/links.csv",
@@ -80,10 +83,13 @@ rule choose_passage:
     log:
         "logs/choose_passage/{model}/{corpus}.log",
     conda:
-        "../../envs/analyse.yaml"
+        with_model("../../envs/analyse.yaml")
+    resources:
+        **resources_with_maps(2000),
     params:
+        live=live,
         document=config["coreference"]["document"],
-        code=code_of("choose_passage"),
+        code=code_with_maps("choose_passage"),
     script:
         "../../scripts/choose_passage.py"
 

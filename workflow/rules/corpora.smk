@@ -14,6 +14,7 @@ rule fetch_corpus:
         file="downloads/corpora/{corpus}",
     log:
         "logs/fetch_corpus/{corpus}.log",
+    localrule: True  # nodes of a cluster often have no network
     conda:
         "../../envs/fetch.yaml"
     params:

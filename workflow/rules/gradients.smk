@@ -26,7 +26,8 @@ rule train_mlm_head:
         "../../envs/attend.yaml"
     threads: 8
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * int(6000 + 3 * input.size_mb),
+        mem_mb=memory_to_train,
+        runtime=minutes_to_train,
         device="auto",
     params:
         checkpoint=checkpoint,
@@ -55,7 +56,8 @@ rule check_mlm_head:
     conda:
         "../../envs/attend.yaml"
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * int(4000 + 6 * input.size_mb),
+        mem_mb=memory(copies=4),
+        runtime=lambda wildcards, attempt: attempt * 30,
     params:
         checkpoint=checkpoint,
         loading=loading,
@@ -83,7 +85,8 @@ rule count_gradients:
         "../../envs/attend.yaml"
     threads: 8
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * int(5000 + 6 * input.size_mb),
+        mem_mb=memory(copies=4, backward=True),
+        runtime=minutes(passes=4),
         device="auto",
         budget_mb=0,
     params:

@@ -25,7 +25,8 @@ rule count_norms:
         "../../envs/attend.yaml"
     threads: 8
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * int(4000 + 3 * input.size_mb),
+        mem_mb=memory(),
+        runtime=minutes(passes=2),
         device="auto",
         budget_mb=0,
     params:

@@ -15,7 +15,7 @@ rule lay_out_sentences:
         encoded="encoded/{model}/{corpus}/examples.parquet",
         trees="examples/{corpus}/trees.parquet",
         vectors=word_vectors,
-        attention=shards("attention"),
+        attention=maps_of_corpus(),
     output:
         sentences=temp("probes/{model}/{corpus}/sentences.arrow"),
         index="probes/{model}/{corpus}/sentences.parquet",
@@ -25,11 +25,13 @@ rule lay_out_sentences:
         "logs/lay_out_sentences/{model}/{corpus}.benchmark.tsv"
     conda:
         "../../envs/probe.yaml"
+    threads: MAPS_THREADS
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * 2000,
+        **resources_with_maps(2000),
     params:
+        live=live,
         scheme=config["probes"]["scheme"],
-        code=code_of("lay_out_sentences"),
+        code=code_with_maps("lay_out_sentences"),
     script:
         "../../scripts/lay_out_sentences.py"
 
@@ -77,7 +79,7 @@ rule score_probes:
         trees="examples/{corpus}/trees.parquet",
         training_trees=f"examples/{config['probes']['train']}/trees.parquet",
         vectors=word_vectors,
-        attention=shards("attention"),
+        attention=maps_of_corpus(),
         probes=probes_of,
     output:
         counts="counts/probes/{model}/{corpus}.parquet",
@@ -88,11 +90,12 @@ rule score_probes:
     conda:
         "../../envs/probe.yaml"
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * 3000,
+        **resources_with_maps(3000),
     params:
+        live=live,
         scheme=config["probes"]["scheme"],
         offsets=config["syntax"]["offsets"],
-        code=code_of("score_probes"),
+        code=code_with_maps("score_probes"),
     script:
         "../../scripts/score_probes.py"
 

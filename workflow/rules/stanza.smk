@@ -16,6 +16,7 @@ rule fetch_stanza:
     wildcard_constraints:
         language="[a-z-]+",
         package="[^+]+",
+    localrule: True  # nodes of a cluster often have no network
     conda:
         "../../envs/parse.yaml"
     params:

@@ -14,7 +14,7 @@ rule extract_states:
         description="models/{model}/description.json",
         encoded="encoded/{model}/{corpus}/examples.parquet",
     output:
-        states="states/{model}/{corpus}/{shard}.parquet",
+        states=stored("states"),
     log:
         "logs/extract_states/{model}/{corpus}/{shard}.log",
     benchmark:
@@ -25,7 +25,8 @@ rule extract_states:
         "../../envs/attend.yaml"
     threads: 8
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * int(4000 + 3 * input.size_mb),
+        mem_mb=memory(),
+        runtime=minutes(),
         device="auto",
         budget_mb=0,
     params:
@@ -44,7 +45,7 @@ rule train_structural:
         description="models/{model}/description.json",
         encoded="encoded/{model}/{corpus}/examples.parquet",
         trees="examples/{corpus}/trees.parquet",
-        states=shards("states"),
+        states=stored_shards("states"),
     output:
         probe="probes/{model}/{corpus}/structural.safetensors",
         layers="probes/{model}/{corpus}/structural_layers.parquet",
@@ -76,7 +77,7 @@ rule score_structural:
         description="models/{model}/description.json",
         encoded="encoded/{model}/{corpus}/examples.parquet",
         trees="examples/{corpus}/trees.parquet",
-        states=shards("states"),
+        states=stored_shards("states"),
         probe=f"probes/{{model}}/{config['probes']['train']}/structural.safetensors",
     output:
         counts="counts/structural/{model}/{corpus}.parquet",

@@ -12,7 +12,7 @@ rule count_surface:
     input:
         description="models/{model}/description.json",
         encoded="encoded/{model}/{corpus}/examples.parquet",
-        attention="attention/{model}/{corpus}/{shard}.parquet",
+        attention=maps_of_job,
     output:
         counts="counts/surface/{model}/{corpus}/{shard}.parquet",
     log:
@@ -20,11 +20,14 @@ rule count_surface:
     benchmark:
         "logs/count_surface/{model}/{corpus}/{shard}.benchmark.tsv"
     conda:
-        "../../envs/analyse.yaml"
+        with_model("../../envs/analyse.yaml")
+    threads: MAPS_THREADS
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * 2000,
+        **resources_with_maps(2000),
     params:
-        code=code_of("count_surface"),
+        live=live,
+        shard="{shard}",
+        code=code_with_maps("count_surface"),
     script:
         "../../scripts/count_surface.py"
 
@@ -61,21 +64,24 @@ rule choose_maps:
         description="models/{model}/description.json",
         encoded="encoded/{model}/{corpus}/examples.parquet",
         heads="results/{model}/{corpus}/surface/heads.parquet",
-        attention=shards("attention"),
+        attention=maps_of_corpus(),
     output:
         maps="results/{model}/{corpus}/surface/maps.parquet",
         maps_csv="results/{model}/{corpus}/surface/maps.csv",
     log:
         "logs/choose_maps/{model}/{corpus}.log",
     conda:
-        "../../envs/analyse.yaml"
+        with_model("../../envs/analyse.yaml")
+    resources:
+        **resources_with_maps(2000),
     params:
+        live=live,
         example=config["figure_1"]["example"],
         chosen=lambda wildcards: [
             head["head"] for head in config["figure_1"]["heads"] if head["model"] == wildcards.model
         ],
         tokens=config["figure_1"]["tokens"],
-        code=code_of("choose_maps"),
+        code=code_with_maps("choose_maps"),
     script:
         "../../scripts/choose_maps.py"
 

@@ -13,7 +13,7 @@ rule count_syntax:
         description="models/{model}/description.json",
         encoded="encoded/{model}/{corpus}/examples.parquet",
         trees="examples/{corpus}/trees.parquet",
-        attention="attention/{model}/{corpus}/{shard}.parquet",
+        attention=maps_of_job,
     output:
         hits="counts/syntax/{model}/{corpus}/{shard}.parquet",
     log:
@@ -21,11 +21,14 @@ rule count_syntax:
     benchmark:
         "logs/count_syntax/{model}/{corpus}/{shard}.benchmark.tsv"
     conda:
-        "../../envs/analyse.yaml"
+        with_model("../../envs/analyse.yaml")
+    threads: MAPS_THREADS
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * 2000,
+        **resources_with_maps(2000),
     params:
-        code=code_of("count_syntax"),
+        live=live,
+        shard="{shard}",
+        code=code_with_maps("count_syntax"),
     script:
         "../../scripts/count_syntax.py"
 
@@ -66,19 +69,22 @@ rule choose_sentences:
         encoded="encoded/{model}/{corpus}/examples.parquet",
         trees="examples/{corpus}/trees.parquet",
         table1="results/{model}/{corpus}/syntax/table1.parquet",
-        attention=shards("attention"),
+        attention=maps_of_corpus(),
     output:
         examples="results/{model}/{corpus}/syntax/examples.parquet",
         examples_csv="results/{model}/{corpus}/syntax/examples.csv",
     log:
         "logs/choose_sentences/{model}/{corpus}.log",
     conda:
-        "../../envs/analyse.yaml"
+        with_model("../../envs/analyse.yaml")
+    resources:
+        **resources_with_maps(2000),
     params:
+        live=live,
         scheme=config["syntax"]["scheme"],
         relations=config["figure_5"]["relations"],
         rare=config["syntax"]["rare"],
-        code=code_of("choose_sentences"),
+        code=code_with_maps("choose_sentences"),
     script:
         "../../scripts/choose_sentences.py"
 

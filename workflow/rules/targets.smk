@@ -128,3 +128,8 @@ rule series:
     input:
         of_series("treebank", "syntax/best.csv", "syntax/traced.csv", *figures("series_syntax")),
         of_series("text", "surface/heads.csv", "surface/layers.csv", *figures("series_surface")),
+
+
+rule report:
+    input:
+        "results/report.html",

@@ -26,7 +26,8 @@ rule embed_words:
     conda:
         "../../envs/attend.yaml"
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * int(4000 + 3 * input.size_mb),
+        mem_mb=memory(),
+        runtime=minutes(),
     params:
         checkpoint=checkpoint,
         loading=loading,

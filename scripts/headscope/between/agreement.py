@@ -74,7 +74,7 @@ def common_maps(weights: np.ndarray, kinds: np.ndarray, level: str) -> np.ndarra
     Parameters
     ----------
     weights
-        Attention maps (layer, head, row, row).
+        Attention maps (layer, head, row, row), NumPy's or a tensor; returned likewise.
     kinds
         The `Kind` of each row, (row,).
     level
@@ -82,9 +82,17 @@ def common_maps(weights: np.ndarray, kinds: np.ndarray, level: str) -> np.ndarra
     """
     if level == TOKEN:
         return weights
-    rows = weights[:, :, _queries(kinds, level)].astype(np.float32)
-    special = [rows[..., np.equal(kinds, kind)].sum(-1) for kind in SPECIAL_KEYS]
-    return np.concatenate([rows[..., _queries(kinds, level)], np.stack(special, -1)], -1)
+    rows = weights[:, :, _queries(kinds, level)]
+    special_keys = [[row for row, found in enumerate(kinds) if found == kind] for kind in SPECIAL_KEYS]
+    if not isinstance(weights, np.ndarray):
+        import torch
+
+        rows = rows.float()
+        special = [rows[..., keys].sum(-1, keepdim=True) for keys in special_keys]
+        return torch.cat([rows[..., _queries(kinds, level)], *special], -1)
+    rows = rows.astype(np.float32)
+    special = [rows[..., keys].sum(-1, keepdims=True) for keys in special_keys]
+    return np.concatenate([rows[..., _queries(kinds, level)], *special], -1)
 
 
 def _queries(kinds, level: str) -> list[int]:

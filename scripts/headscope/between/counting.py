@@ -13,14 +13,15 @@ import torch
 
 from headscope.between.agreement import Agreement, common_maps
 from headscope.description import Description
-from headscope.divergence import cross_sums, in_steps, pairs_of_heads
+from headscope.divergence import pairs_of_heads
+from headscope.divergence_counts import cross_sums, in_steps
 from headscope.encoding import Encoded
-from headscope.store import Maps, Shards
+from headscope.store import Maps
 
 
 def count_between(
     maps: Iterable[Maps],
-    other_maps: Shards,
+    other_maps,
     encoded: tuple[Encoded, Encoded],
     described: tuple[Description, Description],
     agreed: Agreement,
@@ -30,14 +31,15 @@ def count_between(
     """
     Sum the divergence of every head of one model from every head of another over the common queries of a shard.
 
-    Rounded and added as in `headscope.divergence.count_divergence`, so no sharding of either model changes a bit.
+    Rounded and added as by `headscope.divergence_counts.count_divergence`: no sharding of either model changes a bit.
 
     Parameters
     ----------
     maps
         Of the one model, those of a shard.
     other_maps
-        Of the other, all of its shards: its examples may be dealt to them otherwise.
+        Of the other, as `headscope.maps_source.open_maps` gives those of the whole corpus: its examples may be dealt
+        to its shards otherwise.
     encoded, described
         Of both.
     agreed

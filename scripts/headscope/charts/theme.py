@@ -3,6 +3,7 @@
 import html as markup
 import json
 import math
+import re
 from pathlib import Path
 
 import altair as alt
@@ -11,6 +12,7 @@ import vl_convert
 
 from headscope.charts.javascript import bundle
 from headscope.charts.texts import drawable
+from headscope.errors import InputError
 from headscope.files import replacing
 
 # Okabe and Ito's palette, which people with any colour vision can tell apart.
@@ -176,6 +178,21 @@ def save(chart, html, svg, png, library=None):
     for path, content in files.items():
         with replacing(path) as temporary:
             temporary.write_bytes(content)
+
+
+def specification(page: str) -> str:
+    """
+    Return the specification of the chart in a page that `page` made, as JSON.
+
+    Raises
+    ------
+    InputError
+        If it is no such page.
+    """
+    found = re.search(r'<script type="application/json" id="specification">(.*?)</script>', page, re.DOTALL)
+    if not found:
+        raise InputError("expected the page of a figure, found one without its specification; draw it again")
+    return found[1]
 
 
 def page(title: str, spec: str, script: str) -> str:

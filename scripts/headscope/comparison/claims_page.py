@@ -50,16 +50,22 @@ def render_paper_claims(claims: pl.DataFrame, titles: dict[str, str], as_html: b
         A whole page instead of Markdown.
     """
     heads = titles if as_html else {model: plain(title) for model, title in titles.items()}
-    parts = [_summary(claims, titles)]
-    for section, about in SECTIONS.items():
-        of_section = claims.filter(section=section)
-        for (corpus,), rows in of_section.group_by("corpus", maintain_order=True):
-            shown = {model: head for model, head in heads.items() if model in rows["model"]}
-            parts.append(_part(f"Section {section}, {about}: {corpus}", rows, shown))
+    parts = [_summary(claims, titles), *paper_claims_parts(claims, heads)]
     run = ", ".join(titles.values())
     if as_html:
         return as_page(TITLE, run, parts, "section", NOTES, STYLE)
     return as_markdown(TITLE, run, parts, NOTES)
+
+
+def paper_claims_parts(claims: pl.DataFrame, titles: dict[str, str]) -> list[Part]:
+    """Return a table for each section and corpus; parameters as of `render_paper_claims`."""
+    parts = []
+    for section, about in SECTIONS.items():
+        of_section = claims.filter(section=section)
+        for (corpus,), rows in of_section.group_by("corpus", maintain_order=True):
+            shown = {model: title for model, title in titles.items() if model in rows["model"]}
+            parts.append(_part(f"Section {section}, {about}: {corpus}", rows, shown))
+    return parts
 
 
 def _summary(claims: pl.DataFrame, titles: dict[str, str]) -> Part:
@@ -87,13 +93,14 @@ def _part(heading: str, rows: pl.DataFrame, titles: dict[str, str]) -> Part:
         by_model = {row["model"]: row for row in of_claim.to_dicts()}
         first = next(iter(by_model.values()))
         measured = f"{first['definition']}. Holds if {first['expected']}".replace(" -", " −")
-        answers = [_cell(by_model[model]) if model in by_model else MISSING for model in titles]
+        answers = [answer(by_model[model]) if model in by_model else MISSING for model in titles]
         line = [first["statement"], measured, first["paper"], *answers]
         lines.append([cell.replace(" %", "\N{NO-BREAK SPACE}%") for cell in line])
     return Part(heading, tuple(columns), lines, [])
 
 
-def _cell(row: dict) -> str:
+def answer(row: dict) -> str:
+    """Return what was found of a claim, a row of `compare/claims`: verdict, value, interval, what it rests on."""
     if row["verdict"] == NOT_APPLICABLE:
         return f"{MISSING} ({row['detail']})"
     unit = row["unit"]

@@ -7,6 +7,7 @@ from headscope.coreference.names import DIRECTIONS
 from headscope.coreference.scoring import Task, predicted_words
 from headscope.encoding import Encoded, word_rows
 from headscope.errors import InputError
+from headscope.store import on_host
 
 CANDIDATES = "mentions"
 LINKS = pl.Schema(
@@ -118,7 +119,7 @@ def shown_passage(
     inside = mentions.filter(pl.col("last") <= words)
     task = Task.of(inside, words)
     layer, head, direction = best["layer"], best["head"], DIRECTIONS.index(best["direction"])
-    cells = np.ascontiguousarray(weights[layer - 1, head - 1, :words, :words])
+    cells = np.ascontiguousarray(on_host(weights[layer - 1, head - 1])[:words, :words])
     picked = predicted_words(cells[None, None], task)[CANDIDATES][direction, 0]
     anaphor, key = np.nonzero(task.allowed[CANDIDATES])
     query = task.queries[anaphor]

@@ -6,7 +6,7 @@ whose code and candidates were never published; what is scored here is defined b
 """
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,9 @@ from headscope.coreference.names import BASELINES, CANDIDATES, DIRECTIONS
 from headscope.encoding import Encoded, word_rows
 from headscope.errors import InputError
 from headscope.store import Maps
+
+if TYPE_CHECKING:
+    import torch
 
 HITS = pl.Schema(
     {
@@ -90,7 +93,9 @@ class Task(NamedTuple):
         return cls(np.flatnonzero(is_head), rows, queries, distances, allowed, right)
 
 
-def predicted_words(weights: np.ndarray, task: Task, words: slice = slice(None)) -> dict[str, np.ndarray]:
+def predicted_words(
+    weights: "np.ndarray | torch.Tensor", task: Task, words: slice = slice(None)
+) -> dict[str, np.ndarray]:
     """
     Return the candidate that each head-direction picks for each anaphor: that with most attention, ties to the first.
 
@@ -100,7 +105,8 @@ def predicted_words(weights: np.ndarray, task: Task, words: slice = slice(None))
     Parameters
     ----------
     weights
-        Attention within a document, float16 or float32 (layer, head, query, key); not negative.
+        Attention within a document, float16 or float32 (layer, head, query, key); not negative. Of a tensor only the
+        words picked leave its device.
     words
         Where its words stand among queries and keys; the other ones are special tokens.
 
@@ -114,6 +120,9 @@ def predicted_words(weights: np.ndarray, task: Task, words: slice = slice(None))
     query_places, head_places = place[words][queries], place[words][task.heads]
     is_special = np.ones(len(place), dtype=bool)
     is_special[words] = False
+    if not isinstance(weights, np.ndarray):
+        picked = _predicted_with_torch(weights, task.heads, queries, query_places, head_places, is_special)
+        return {name: words_of[..., row_of] for name, words_of in picked.items()}
     # The bits of floats that are not negative are in their order, and -1 is below them all.
     signed = _SIGNED[weights.itemsize]
     is_later = np.where(task.heads < queries[:, None], 0, NOT_A_CANDIDATE).astype(signed)
@@ -136,6 +145,31 @@ def predicted_words(weights: np.ndarray, task: Task, words: slice = slice(None))
             best[unsettled, query] = (between[unsettled, query] | is_later[query]).argmax(1)
             picked["mentions"][direction, block] = _picked(between, best, task.heads, queries)
     return {name: words[..., row_of] for name, words in picked.items()}
+
+
+def _predicted_with_torch(
+    weights: "torch.Tensor", heads, queries, query_places, head_places, is_special
+) -> dict[str, np.ndarray]:
+    """Return what `predicted_words` does, of each query once; torch's maxima, too, are the first of equal ones."""
+    import torch
+
+    def there(array):
+        return torch.from_numpy(array).to(weights.device)
+
+    maps = weights.reshape(-1, *weights.shape[-2:])
+    words, is_later = np.arange(len(is_special)) - np.flatnonzero(~is_special)[0], heads >= queries[:, None]
+    picked = {name: [] for name in CANDIDATES}
+    for chosen in (maps[:, there(query_places)], maps[:, :, there(query_places)].mT):
+        values = chosen.masked_fill(there(is_special), NOT_A_CANDIDATE)
+        values[:, torch.arange(len(queries)), there(query_places)] = NOT_A_CANDIDATE
+        between = values[:, :, there(head_places)]
+        earlier = between.masked_fill(there(is_later), NOT_A_CANDIDATE)
+        parts = {"words": (values, words), "all_mentions": (between, heads), "mentions": (earlier, heads)}
+        for name, (part, named) in parts.items():
+            strongest, best = part.max(2)
+            best = best.masked_fill(strongest <= 0, -1).cpu().numpy()
+            picked[name].append(np.where(best < 0, queries, named[best]))
+    return {name: np.stack(of_directions) for name, of_directions in picked.items()}
 
 
 def _picked(values: np.ndarray, best: np.ndarray, words: np.ndarray, queries: np.ndarray) -> np.ndarray:

@@ -74,14 +74,19 @@ def render_table2(
         Whether the model sees no later word: then the notes say what its heads cannot find.
     """
     notes = (*NOTES, CAUSAL_NOTE) if causal else NOTES
-    parts = [
-        _part(rows, candidates, SAME_MODEL if is_papers_model(source) else OTHER_MODEL)
-        for (candidates,), rows in table2.group_by("candidates", maintain_order=True)
-    ]
+    parts = table2_parts(table2, source)
     run = f"{model} on {corpus}"
     if as_html:
         return as_page(TITLE, run, parts, anchor="candidates", notes=notes, style=STYLE)
     return as_markdown(TITLE, run, parts, notes=notes)
+
+
+def table2_parts(table2: pl.DataFrame, source: str) -> list[Part]:
+    """Return the tables that `render_table2` prints; parameters as there."""
+    return [
+        _part(rows, candidates, SAME_MODEL if is_papers_model(source) else OTHER_MODEL)
+        for (candidates,), rows in table2.group_by("candidates", maintain_order=True)
+    ]
 
 
 def _part(table2: pl.DataFrame, candidates: str, about_model: str) -> Part:

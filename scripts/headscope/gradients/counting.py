@@ -6,7 +6,7 @@ sums of magnitudes by kind of key (`count_gradients`, one table a shard).
 Source: Clark et al. 2019, section 3.2.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ import polars as pl
 import torch
 from torch.nn.functional import cross_entropy
 
-from headscope.batches import automatic_budget_mb, plan_batches, token_matrix
+from headscope.batches import automatic_budget_mb, halving, plan_batches, token_matrix
 from headscope.description import Description
 from headscope.encoding import KIND_OF_KEY, Encoded
 from headscope.errors import InputError
@@ -181,8 +181,8 @@ def count_gradients(
         budget_mb = ONE_AT_A_TIME
     elif not budget_mb:
         budget_mb = automatic_budget_mb(model.device) * GPU_BUDGET_PART
-    parts = []
-    for rows in plan_batches(encoded.lengths(), encoded.sizes(), described.layers * described.heads, budget_mb):
+
+    def of_batch(rows: np.ndarray) -> Iterator[tuple]:
         batch = table[rows]
         masked = [
             mask_tokens(ids.to_numpy(), kinds.to_numpy(), vocabulary, (seed, example))
@@ -193,8 +193,13 @@ def count_gradients(
         for row, (number, example) in enumerate(zip(batch["example"].to_list(), masked, strict=True)):
             gradients = torch.stack([layer[row] for layer in backward.gradients]).cpu().numpy()
             sums = gradient_sums(gradients, example.kinds, visible)
-            parts.append((number, len(example.targets), backward.losses[row], *sums))
-        done(len(rows))
+            yield number, len(example.targets), backward.losses[row], *sums
+
+    parts = []
+    batches = plan_batches(encoded.lengths(), encoded.sizes(), described.layers * described.heads, budget_mb)
+    for part in halving(of_batch, batches, table):
+        parts.append(part)
+        done(1)
     return _table(sorted(parts, key=lambda part: part[0]))
 
 

@@ -1,10 +1,9 @@
 """Whether a model can guess masked tokens, read from `models/{model}/mlm_head.json`, without the model."""
 
-import json
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from headscope.files import replacing
+from headscope.seals import sealed_json, unsealed_json
 
 
 @dataclass(frozen=True)
@@ -17,9 +16,9 @@ class HeadAnswer:
     def write(self, path):
         """Write the answer as JSON."""
         with replacing(path) as temporary:
-            temporary.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+            temporary.write_text(sealed_json(asdict(self)), encoding="utf-8")
 
     @classmethod
     def read(cls, path) -> "HeadAnswer":
         """Read what `write` wrote."""
-        return cls(**json.loads(Path(path).read_text("utf-8")))
+        return cls(**unsealed_json(path))

@@ -7,6 +7,7 @@ the tokens.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ import polars as pl
 import torch
 from torch.nn.functional import cross_entropy
 
-from headscope.batches import automatic_budget_mb, plan_batches, token_matrix
+from headscope.batches import automatic_budget_mb, halving, plan_batches, token_matrix
 from headscope.description import Description
 from headscope.encoding import Encoded, Kind
 from headscope.jobs import LOG
@@ -82,15 +83,19 @@ def collect(
     states = torch.empty(len(targets), described.width, dtype=torch.float16)  # one piece: many would shred the memory
     budget_mb = automatic_budget_mb(model.device)
     batches = plan_batches(encoded.lengths(), encoded.sizes(), described.layers * described.heads, budget_mb)
+
+    def keep(rows: np.ndarray, draw: int) -> list[int]:
+        with torch.inference_mode():
+            ids = torch.from_numpy(np.stack([masked[row][draw].ids for row in rows]))
+            hidden, _ = model.states_and_maps(ids, token_matrix(table["segments"][rows]))
+            for row, of_example in zip(rows.tolist(), hidden, strict=True):
+                positions, end = masked[row][draw].positions, ends[row, draw]
+                states[end - len(positions) : end] = of_example[positions]
+        return [len(rows)]
+
     for draw in range(draws):
-        for batch in batches:
-            with torch.inference_mode():
-                ids = torch.from_numpy(np.stack([masked[row][draw].ids for row in batch]))
-                hidden, _ = model.states_and_maps(ids, token_matrix(table["segments"][batch]))
-                for row, of_example in zip(batch.tolist(), hidden, strict=True):
-                    positions, end = masked[row][draw].positions, ends[row, draw]
-                    states[end - len(positions) : end] = of_example[positions]
-            done(len(batch))
+        for kept in halving(partial(keep, draw=draw), batches, table):
+            done(kept)
     return Task(states, torch.from_numpy(targets))
 
 

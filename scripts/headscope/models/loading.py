@@ -58,8 +58,8 @@ def load(
     ------
     InputError
         If the device is not here, if the architecture has no attention maps, if the weights are pickled or code would
-        have to be run and the config did not allow it, if weights that the model needs are missing or have another
-        shape, or if transformers cannot load it.
+        have to be run and the config did not allow it, if weights that the model needs are missing, not finite or of
+        another shape, or if transformers cannot load it.
     """
     place = pick_device(device)
     refuse_without_maps(folder, name)
@@ -74,6 +74,7 @@ def load(
         network = _drawn(transformers.AutoModel, folder, name, (ENCODER, random_init), **options)
     if getattr(network.config, "is_encoder_decoder", False):
         network = network.get_encoder()
+    _refuse_broken_weights(network, name)
     return LoadedModel(network.eval().to(place), tokenizer, place)
 
 
@@ -199,6 +200,15 @@ def _refuse_remote_code(folder, name, allow_remote_code):
         raise InputError(
             f"model {name} in {folder}: expected an architecture that transformers knows, found Python code of its "
             "own (auto_map in config.json); set allow_remote_code: true in its config entry if you trust it"
+        )
+
+
+def _refuse_broken_weights(network, name):
+    broken = [key for key, weights in network.named_parameters() if POOLER not in key and not weights.isfinite().all()]
+    if broken:
+        raise InputError(
+            f"model {name}: expected finite weights, found NaN or infinity in {len(broken)} of them "
+            f"({', '.join(broken[:3])}); the checkpoint is broken: get it again, or from an earlier step"
         )
 
 

@@ -43,11 +43,7 @@ def render_claims(claims: pl.DataFrame, described: Description, corpus: str, as_
         A whole page instead of Markdown.
     """
     tokens = {role: described.token(role) for role in ("cls", "sep")}
-    parts = [
-        Part(name.format(**tokens), COLUMNS, [_cells(row, tokens) for row in claims.filter(claim=claim).to_dicts()], [])
-        for claim, name in CLAIM_NAMES.items()
-        if claim in claims["claim"]
-    ]
+    parts = claims_parts(claims, described)
     if parts:
         has_gradients = "gradient_to_other" in claims["measure"]
         notes = [*NOTES, GRADIENT_NOTE if has_gradients else NO_GRADIENTS]
@@ -58,6 +54,16 @@ def render_claims(claims: pl.DataFrame, described: Description, corpus: str, as_
         return as_page(TITLE, run, parts, "claim", tuple(note.format(**tokens) for note in notes))
     plain_tokens = {role: plain(token) for role, token in tokens.items()}
     return as_markdown(TITLE, run, parts, tuple(note.format(**plain_tokens) for note in notes))
+
+
+def claims_parts(claims: pl.DataFrame, described: Description) -> list[Part]:
+    """Return the tables that `render_claims` prints; none where there is nothing to test."""
+    tokens = {role: described.token(role) for role in ("cls", "sep")}
+    return [
+        Part(name.format(**tokens), COLUMNS, [_cells(row, tokens) for row in claims.filter(claim=claim).to_dicts()], [])
+        for claim, name in CLAIM_NAMES.items()
+        if claim in claims["claim"]
+    ]
 
 
 def _cells(row: dict, tokens: dict[str, str]) -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import torch
 
-from headscope.batches import automatic_budget_mb, plan_batches, token_matrix
+from headscope.batches import automatic_budget_mb, halving, plan_batches, token_matrix
 from headscope.description import Description
 from headscope.encoding import KIND_OF_KEY, Encoded
 from headscope.errors import InputError
@@ -62,7 +62,7 @@ def count_norms(
     budget_mb = budget_mb or automatic_budget_mb(model.device)
     batches = plan_batches(encoded.lengths(), encoded.sizes(), described.layers * described.heads, budget_mb)
     parts = []
-    launched = _launch(model, described.heads, (encoded.table[rows] for rows in batches))
+    launched = _launch(model, described.heads, batches, encoded.table)
     for batch, _ in pairwise(chain(launched, [None])):  # the next batch is on its way while this one is fetched
         parts += batch.landed()
         done(len(batch.examples))
@@ -88,11 +88,15 @@ class _InFlight(NamedTuple):
         return list(zip(self.examples.tolist(), *self.counts.T.tolist(), sums, strict=True))
 
 
-def _launch(model: LoadedModel, heads: int, batches: Iterable[pl.DataFrame]) -> Iterator[_InFlight]:
+def _launch(model: LoadedModel, heads: int, batches: Iterable[np.ndarray], table: pl.DataFrame) -> Iterator[_InFlight]:
     is_checked = False
     with watching(model, heads) as watch:
-        for rows in batches:
-            ids, segments, kinds = (token_matrix(rows[name]) for name in ("ids", "segments", "kinds"))
+
+        def of_batch(rows: np.ndarray) -> list[_InFlight]:
+            nonlocal is_checked
+            batch = table[rows]
+            ids, segments, kinds = (token_matrix(batch[name]) for name in ("ids", "segments", "kinds"))
+            watch.forget()
             maps, row_sum_error = model.forward(ids, segments)
             layers = watch.take(maps)
             if not is_checked:
@@ -101,7 +105,9 @@ def _launch(model: LoadedModel, heads: int, batches: Iterable[pl.DataFrame]) -> 
             keys = keys_of_kinds(kinds)
             sums = torch.stack([layer_sums(layer, keys.to(layer.maps.device)) for layer in layers], dim=1)
             counts = torch.cat([torch.full((len(ids), 1), ids.shape[1]), keys.sum(1).long()], dim=1)
-            yield _InFlight(rows["example"].to_numpy(), counts.numpy(), sums, row_sum_error)
+            return [_InFlight(batch["example"].to_numpy(), counts.numpy(), sums, row_sum_error)]
+
+        yield from halving(of_batch, batches, table)
 
 
 def keys_of_kinds(kinds: torch.Tensor) -> torch.Tensor:

@@ -69,6 +69,10 @@ class Watch:
         """Keep what an output projection returned."""
         self._outputs.append(output)
 
+    def forget(self):
+        """Forget a forward pass that did not come to its end."""
+        self._values, self._outputs = [], []
+
     def take(self, maps: tuple[torch.Tensor, ...]) -> list[Seen]:
         """
         Return what was seen since the last call, with the maps of the same forward pass.

@@ -16,9 +16,10 @@ from headscope.description import Description
 from headscope.encoding import Encoded
 from headscope.probes.decoding import best_tree, edges_joined, fixed_offset
 from headscope.probes.files import LearnedProbe
+from headscope.probes.laying import Attended, attended
 from headscope.probes.names import BEST_OFFSET, LEARNED, RIGHT_BRANCHING
 from headscope.probes.networks import make_probe
-from headscope.probes.sentences import Attended, Batch, attended
+from headscope.probes.sentences import Batch
 from headscope.probes.tables import COUNTS
 from headscope.probes.trees import Trees, permuted_trees
 from headscope.probes.vectors import Vectors
@@ -37,6 +38,10 @@ class _Fitted(NamedTuple):
     control: bool
     decodes: bool
 
+    def on(self, device: torch.device) -> "_Fitted":
+        vectors = None if self.vectors is None else self.vectors.to(device)
+        return self._replace(network=self.network.to(device), vectors=vectors)
+
 
 def count_probes(
     maps: Iterable[Maps],
@@ -53,7 +58,7 @@ def count_probes(
     Parameters
     ----------
     maps
-        Word-level maps of the sentences, of all shards.
+        Word-level maps of the sentences, of all shards; tensors are scored on their device.
     encoded, trees
         The sentences and their trees; probes with permuted trees are scored on trees permuted likewise.
     probes
@@ -72,9 +77,10 @@ def count_probes(
     with torch.inference_mode():
         for block in _in_blocks(attended(maps, encoded, trees.sizes())):
             batches = {control: _batch(block, gold, numbers_of) for control, gold in golds.items()}
+            fitted = [run.on(batches[run.control].weights.device) for run in fitted]
             for run in fitted:
                 batch = batches[run.control]
-                gold = batch.heads.numpy(), batch.counted.numpy()
+                gold = batch.heads.cpu().numpy(), batch.counted.cpu().numpy()
                 rows.append(counted_sentences(run.named, block.examples, *_predicted(run, batch), *gold))
     table = pl.concat([COUNTS.to_frame(), *rows])
     order = pl.Enum([probe.probe for probe in probes])
@@ -112,17 +118,17 @@ def _batch(block: Attended, trees: Trees, numbers_of: dict) -> Batch:
     numbers = np.stack([numbers_of[example].to_numpy() for example in examples]).astype(np.int64)
     sizes = np.full(len(examples), block.weights.shape[1])
     parts = block.weights, block.specials, numbers, sizes, heads, counted
-    return Batch(*(torch.from_numpy(np.ascontiguousarray(part)) for part in parts))
+    return Batch(*map(torch.as_tensor, parts)).to(torch.as_tensor(block.weights).device)
 
 
 def _predicted(run: _Fitted, batch: Batch) -> tuple[np.ndarray, np.ndarray | None]:
     """The most probable heads, and those of the best tree where asked for, int64 (sentence, word); ties: the first."""
     parts = batch.parts(run.network.pairs_at_once)
     scores = torch.cat([run.network(part, run.vectors) for part in parts])
-    heads = scores.argmax(-1).numpy()
+    heads = scores.argmax(-1).cpu().numpy()
     if not run.decodes:
         return heads, None
-    return heads, np.stack([best_tree(sentence) for sentence in scores.double().log_softmax(-1).numpy()])
+    return heads, np.stack([best_tree(sentence) for sentence in scores.double().log_softmax(-1).cpu().numpy()])
 
 
 def counted_sentences(

@@ -72,17 +72,23 @@ def render_table3(table3: pl.DataFrame, model: str, corpus: str, source: str, tr
     as_html
         A whole page instead of Markdown.
     """
-    rows = [_cells(row) for probe in PRINTED for row in table3.filter(probe=probe).to_dicts()]
-    part = Part(HEADING, COLUMNS, rows, [])
+    part = table3_part(table3)
     run = f"{model} on {corpus}"
     names = {"train": train, "corpus": corpus}
     if as_html:
-        return as_page(TITLE, run, [part], "probes", _notes(table3, source, names), STYLE)
+        return as_page(TITLE, run, [part], "probes", table3_notes(table3, source, names), STYLE)
     shown = {key: plain(name) for key, name in names.items()}
-    return as_markdown(TITLE, run, [part], _notes(table3, source, shown))
+    return as_markdown(TITLE, run, [part], table3_notes(table3, source, shown))
 
 
-def _notes(table3: pl.DataFrame, source: str, names: dict[str, str]) -> tuple[str, ...]:
+def table3_part(table3: pl.DataFrame) -> Part:
+    """Return the table that `render_table3` prints."""
+    rows = [_cells(row) for probe in PRINTED for row in table3.filter(probe=probe).to_dicts()]
+    return Part(HEADING, COLUMNS, rows, [])
+
+
+def table3_notes(table3: pl.DataFrame, source: str, names: dict[str, str]) -> tuple[str, ...]:
+    """Return what `render_table3` says under it; `names` are the treebanks, of which `train` was learned from."""
     real = table3.filter(~pl.col("probe").str.ends_with(CONTROL))
     counts = {name: _range(real[name]) for name in ("trained", "sentences", "words", "edges")}
     return (

@@ -15,6 +15,7 @@ from headscope.encoding import WORDS, Encoded
 from headscope.errors import InputError
 from headscope.files import replacing
 from headscope.probes.tables import COVERAGE
+from headscope.seals import seal
 
 FILE, MODEL = "file", "model"
 VECTORS = pl.Schema({"word": pl.String, "tokens": pl.UInt32, "known": pl.Boolean})
@@ -140,6 +141,7 @@ def write_vectors(vectors: Vectors, path: str | Path):
     with replacing(path) as temporary:
         table = vectors.table.select(*VECTORS).with_columns(numbers)
         table.write_parquet(temporary, metadata={key: getattr(vectors, key) for key in METADATA})
+        seal(temporary)
 
 
 def read_vectors(path: str | Path) -> Vectors:

@@ -11,11 +11,11 @@ from itertools import pairwise
 import numpy as np
 import torch
 
-from headscope.attention import tokens_of_words
-from headscope.batches import automatic_budget_mb, plan_batches, token_matrix
+from headscope.batches import automatic_budget_mb, halving, plan_batches, token_matrix
 from headscope.description import Description
 from headscope.encoding import Encoded, word_rows
 from headscope.errors import InputError
+from headscope.folding import tokens_of_words
 from headscope.models.loaded import LoadedModel
 from headscope.shards import write_behind
 from headscope.states.store import States, StatesInfo, writing_states
@@ -41,7 +41,7 @@ def average_over_tokens(states: torch.Tensor, words: torch.Tensor) -> torch.Tens
     Raises
     ------
     ValueError
-        As `headscope.attention.tokens_of_words`.
+        As `headscope.folding.tokens_of_words`.
     """
     belongs = tokens_of_words(words).to(states.dtype)
     return (belongs / belongs.sum(-2, keepdim=True)).mT @ states
@@ -70,7 +70,8 @@ def word_states(
     """
     table, kept = encoded.table, COPIES * (described.layers + 1) * described.width
     maps = described.layers * described.heads
-    for rows in plan_batches(encoded.lengths(), encoded.sizes(), maps, budget_mb, kept):
+
+    def of_batch(rows: np.ndarray) -> Iterator[States]:
         batch = table[rows]
         layers = model.hidden_states(token_matrix(batch["ids"]), token_matrix(batch["segments"]))
         wanted, found = ((described.layers + 1, described.width), (len(layers), layers[0].shape[-1]))
@@ -89,6 +90,8 @@ def word_states(
             )
             rounded = [_rounded(states, dtype, described.name, layer) for layer, states in enumerate(of_words)]
             yield States(batch["example"][start:stop].to_numpy(), rounded)
+
+    yield from halving(of_batch, plan_batches(encoded.lengths(), encoded.sizes(), maps, budget_mb, kept), table)
 
 
 def _rounded(states: torch.Tensor, dtype: str, name: str, layer: int) -> np.ndarray:

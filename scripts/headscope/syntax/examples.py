@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 
 from headscope.encoding import word_rows
+from headscope.store import on_host
 from headscope.syntax.names import DIRECTIONS
 from headscope.syntax.scoring import Gold, predicted_heads, tree_hits
 
@@ -60,7 +61,7 @@ def shown_words(row: dict, rank: int, sentence: pl.DataFrame, kinds: list[int], 
     `picked`: and the one that is scored; `hit`: its dependent counts as right.
     """
     inside = word_rows(kinds)
-    cells = weights[row["layer"] - 1, row["head"] - 1][inside, inside]
+    cells = on_host(weights[row["layer"] - 1, row["head"] - 1])[inside, inside]
     trees, direction = Gold.of(sentence, row["scheme"]), DIRECTIONS.index(row["direction"])
     picked = predicted_heads(cells[None, None, None])
     hits = tree_hits(picked, trees.heads[None], trees.possessors[None])[0, :, direction, 0, 0]

@@ -4,8 +4,9 @@ How often the strongest attention of a head joins a word to its syntactic head.
 Per dependent and head-direction one bit, packed: one table a shard. Source: Clark et al. 2019, section 4.2.
 """
 
+import math
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,9 @@ from headscope.encoding import Encoded, word_rows
 from headscope.errors import InputError
 from headscope.store import Maps
 from headscope.syntax.names import DIRECTIONS, SCHEMES
+
+if TYPE_CHECKING:
+    import torch
 
 BLOCK_WEIGHTS = 2**19  # weights scored at once: some 10 MiB of work areas
 WORD_BITS = 16  # a map has at most 65,535 rows
@@ -32,7 +36,7 @@ HITS = pl.Schema(
 """`offset`: head - dependent in words, null for the root; `hits`: a bit per (direction, layer, head), in that order."""
 
 
-def predicted_heads(weights: np.ndarray) -> np.ndarray:
+def predicted_heads(weights: "np.ndarray | torch.Tensor") -> np.ndarray:
     """
     Return for each word the other word that each head-direction picks as its syntactic head.
 
@@ -40,7 +44,7 @@ def predicted_heads(weights: np.ndarray) -> np.ndarray:
     ----------
     weights
         Attention between the words of sentences of one length, without special tokens, float16 or float32
-        (example, layer, head, query, key); not negative.
+        (example, layer, head, query, key); not negative. Of a tensor only the words picked leave its device.
 
     Returns
     -------
@@ -48,6 +52,8 @@ def predicted_heads(weights: np.ndarray) -> np.ndarray:
     it most. The diagonal is left out, ties go to the first word. A word picks itself, which is never right, where there
     is no other word or no weight: the first word of a causal head attends to no other, the last is attended by none.
     """
+    if not isinstance(weights, np.ndarray):
+        return _predicted_with_torch(weights)
     examples, layers, heads, size, _ = weights.shape
     pairs = _ordered(weights)
     first_wins = np.arange(size, 0, -1).astype(pairs.dtype)
@@ -60,6 +66,15 @@ def predicted_heads(weights: np.ndarray) -> np.ndarray:
         number = size - (best & lowest_bits).astype(np.int64)
         picked[direction] = np.where(best > lowest_bits, number, np.arange(size)[:, None])
     return np.moveaxis(picked.reshape(len(DIRECTIONS), size, examples, layers, heads), (2, 1), (0, 4))
+
+
+def _predicted_with_torch(weights: "torch.Tensor") -> np.ndarray:
+    """Return what `predicted_heads` does; torch's maxima, too, are the first of equal ones."""
+    others = weights.clone()
+    others.diagonal(dim1=-2, dim2=-1).fill_(-1)
+    best = [others.max(dim) for dim in (-1, -2)]
+    picked = np.stack([number.masked_fill(value <= 0, -1).int().cpu().numpy() for value, number in best], axis=1)
+    return np.where(picked < 0, np.arange(picked.shape[-1]), picked)
 
 
 def _ordered(weights: np.ndarray) -> np.ndarray:
@@ -164,7 +179,7 @@ def count_syntax(maps: Iterable[Maps], encoded: Encoded, trees: pl.DataFrame) ->
 def _in_blocks(maps: Iterable[Maps]) -> Iterator[Maps]:
     """Cut batches into blocks that stay in the cache, however many sentences of one length there are."""
     for examples, weights in maps:
-        step = max(1, BLOCK_WEIGHTS // weights[0].size)
+        step = max(1, BLOCK_WEIGHTS // math.prod(weights.shape[1:]))
         for start in range(0, len(examples), step):
             yield Maps(examples[start : start + step], weights[start : start + step])
 

@@ -71,13 +71,18 @@ def render_table1(
     causal
         Whether the model sees no later word: then the notes say what its heads cannot find.
     """
+    parts = table1_parts(table1, source, rare, causal)
+    run = f"{model} on {corpus}"
+    return as_page(TITLE, run, parts, anchor="scheme") if as_html else as_markdown(TITLE, run, parts)
+
+
+def table1_parts(table1: pl.DataFrame, source: str, rare: int, causal: bool = False) -> list[Part]:
+    """Return the tables that `render_table1` prints; parameters as there."""
     seen = (CAUSAL_NOTE,) if causal else ()
-    parts = [
+    return [
         _part(table1, scheme, rare, is_papers_model(source) and scheme == PAPER_SCHEME, seen)
         for scheme in table1["scheme"].unique(maintain_order=True)
     ]
-    run = f"{model} on {corpus}"
-    return as_page(TITLE, run, parts, anchor="scheme") if as_html else as_markdown(TITLE, run, parts)
 
 
 def _part(table1, scheme, rare, with_paper, seen) -> Part:

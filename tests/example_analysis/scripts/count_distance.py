@@ -3,9 +3,9 @@
 from headscope.description import Description
 from headscope.distance import count_distance
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import run
 from headscope.store import Shard
+from headscope.writing import write_table
 
 
 def main(description, encoded, attention, counts):

@@ -5,8 +5,8 @@ import polars as pl
 from headscope.description import Description
 from headscope.distance import merge_distance
 from headscope.encoding import read_encoded
-from headscope.files import write_table
 from headscope.jobs import run
+from headscope.writing import write_table
 
 
 def main(description, encoded, counts, heads, heads_csv):

@@ -1,0 +1,1 @@
+"""The report: everything that a run found, on one page."""

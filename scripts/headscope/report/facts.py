@@ -1,0 +1,111 @@
+"""What was run: models, corpora, counts, config, times; nothing that names a machine or a folder on it."""
+
+import csv
+from collections import defaultdict
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import NamedTuple
+
+from headscope.description import Description
+from headscope.pages import Column, Part
+from headscope.report.words import count
+
+BENCHMARK = ".benchmark.tsv"
+
+
+class Job(NamedTuple):
+    """The benchmark of one job: its rule, its wildcards in their order, wall time in seconds, most memory in MiB."""
+
+    rule: str
+    wildcards: tuple[str, ...]
+    seconds: float
+    memory: float | None
+
+
+def shareable(value):
+    """Return a config, or a part of it, in which a path of this machine has no more than its last part."""
+    match value:
+        case str():
+            return _shareable_path(value)
+        case dict():
+            return {key: shareable(part) for key, part in value.items()}
+        case list() | tuple():
+            return [shareable(part) for part in value]
+    return value
+
+
+def _shareable_path(text: str) -> str:
+    """Shorten an absolute path, also one behind which a line or more words stand; leave anything else."""
+    if text.startswith("~") or PurePosixPath(text).is_absolute():
+        return f"…/{PurePosixPath(text).name}"
+    return f"…/{PureWindowsPath(text).name}" if PureWindowsPath(text).is_absolute() else text
+
+
+def jobs(folder: Path) -> list[Job]:
+    """Read the benchmarks that jobs left below a folder of logs, in the order of their paths."""
+    found = []
+    for path in sorted(folder.rglob(f"*{BENCHMARK}")):
+        rule, *wildcards = str(path.relative_to(folder)).removesuffix(BENCHMARK).split("/")
+        with open(path, encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file, delimiter="\t"):
+                memory = row.get("max_rss", "")
+                known = memory.replace(".", "", 1).isdigit()
+                found.append(Job(rule, tuple(wildcards), float(row["s"]), float(memory) if known else None))
+    return found
+
+
+def seconds_of(benchmarks: list[Job], model: str, corpus: str) -> float:
+    """Return the wall time of all jobs of a model on a corpus."""
+    return sum(job.seconds for job in benchmarks if job.wildcards[:2] == (model, corpus))
+
+
+def time_part(benchmarks: list[Job]) -> Part:
+    """Return a table of the time and memory of each rule, the longest first."""
+    of_rule = defaultdict(list)
+    for job in benchmarks:
+        of_rule[job.rule].append(job)
+    rows = []
+    for rule, done in sorted(of_rule.items(), key=lambda item: (-sum(job.seconds for job in item[1]), item[0])):
+        memory = [job.memory for job in done if job.memory is not None]
+        total, longest = sum(job.seconds for job in done), max(job.seconds for job in done)
+        rows.append([rule, str(len(done)), f"{total:.1f}", f"{longest:.1f}", f"{max(memory):.0f}" if memory else "–"])
+    names = ("Jobs", "Seconds, together", "Seconds, longest", "Most memory (MiB)")
+    columns = (Column("Rule", is_text=True), *map(Column, names))
+    return Part("Time and memory", columns, rows, ["Wall time of the jobs that ran last; some ran at the same time."])
+
+
+def model_facts(described: Description) -> dict[str, str]:
+    """Return what is to be known of a model."""
+    views = [view for view in described.views if view.causal]
+    kinds = {0: "sees both sides", len(described.views): "causal"}
+    return {
+        "Source": shareable(described.origin),
+        "Revision": described.revision or "of a folder or package",
+        "Architecture": described.architecture,
+        "Shape": f"{count(described.layers, 'layer')} of {count(described.heads, 'head')}, width {described.width:,}, "
+        f"{described.parameters:,} parameters",
+        "Attention": kinds.get(len(views), f"{len(views)} of {len(described.views)} layers causal"),
+        "Fingerprint of weights": described.weights,
+        "Fingerprint of tokenizer": described.tokenizer,
+    }
+
+
+def corpus_facts(settings: dict, counted: dict) -> dict[str, str]:
+    """
+    Return what is to be known of a corpus as a model reads it.
+
+    Parameters
+    ----------
+    settings
+        Its entry in the config.
+    counted
+        As `headscope.report.examples.counts_of` returns it.
+    """
+    unit = {"text": "pair of paragraphs", "treebank": "sentence", "coreference": "document"}[settings["kind"]]
+    plural = "pairs of paragraphs" if settings["kind"] == "text" else f"{unit}s"
+    return {
+        "From": shareable(settings["url"] or settings["path"]),
+        "Kind": f"{settings['kind']}, format {settings['format']}",
+        "Size": f"{count(counted['examples'], unit, plural)}, {counted['tokens']:,} tokens",
+        "Cut to the limit": count(counted["truncated"], "example"),
+        "Fingerprint": counted["fingerprint"],
+    }

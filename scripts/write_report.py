@@ -1,0 +1,45 @@
+"""Write everything that a run found into one page that needs nothing else."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+
+from headscope.description import Description
+from headscope.files import replacing
+from headscope.jobs import run
+from headscope.report.facts import jobs
+from headscope.report.page import Run, report
+from headscope.report.results import Results, Shown
+
+
+def main(descriptions, results, examples, counts, machine, library, html, runs, settings, captions):
+    """Write the page; `runs` names model, corpus and kind in the order of `examples` and `counts`."""
+    described = {model.name: model for model in map(Description.read, descriptions)}
+    root = Path(html).parent
+    found = Results(root, results)
+    how = settings["syntax"]["scheme"], settings["coreference"]["candidates"], settings["syntax"]["rare"]
+    shown = [
+        Run(
+            Shown(described[model], corpus, kind, found, *how),
+            pl.read_parquet(maps),
+            json.loads(Path(counted).read_text("utf-8")),
+        )
+        for (model, corpus, kind), maps, counted in zip(runs, examples, counts, strict=True)
+    ]
+    text = report(
+        shown,
+        [*described.values()],
+        found,
+        settings,
+        captions,
+        json.loads(Path(machine).read_text("utf-8")),
+        jobs(root.parent / "logs"),
+        Path(library).read_text("utf-8"),
+    )
+    with replacing(html) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

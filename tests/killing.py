@@ -1,0 +1,128 @@
+"""Start Snakemake, kill it or its jobs at a moment of choice, start it again: what survives a night on a cluster."""
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+MARK = "HEADSCOPE_TEST_RUN"  # in the environment of every process of a harness, so that none of others is touched
+KINDS = ("parsing", "working", "writing", "the job alone", "snakemake alone")
+LONGEST = 120  # seconds until what is waited for has come, or the harness is broken
+STARTED = re.compile(r"^localrule (\w+):(?:\n +.*)*?\n +jobid: (\d+)(?:\n +.*)*?\n +wildcards: (.*)$", re.MULTILINE)
+FINISHED = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)$", re.MULTILINE)
+
+
+class Harness:
+    """Runs one target in a copy of the workflow; every run's output is kept in `outputs`."""
+
+    def __init__(self, folder: Path, target: str, seed: int, cores: int = 2):
+        self._folder = folder
+        self._command = [sys.executable, "-m", "snakemake", target, "--cores", str(cores), "--max-threads", "1"]
+        self._command += ["--configfile", "tiny.yaml"]
+        self._random = random.Random(seed)
+        self.outputs: list[str] = []
+
+    def start(self) -> subprocess.Popen:
+        """The one command of the README, in a session of its own."""
+        mark = {MARK: str(self._folder)}
+        self.outputs.append(str(self._folder / f"run-{len(self.outputs)}.txt"))
+        with open(self.outputs[-1], "w") as output:
+            return subprocess.Popen(
+                self._command,
+                cwd=self._folder,
+                env=os.environ | mark,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def said(self, number: int = -1) -> str:
+        return Path(self.outputs[number]).read_text("utf-8", errors="replace")
+
+    def finish(self) -> str:
+        """Run to the end, alone; what it said."""
+        assert self.start().wait(600) == 0, self.said()
+        return self.said()
+
+    def kill(self, kind: str) -> bool:
+        """Start a run and kill in it; whether it was still running then."""
+        run = self.start()
+        if kind == "parsing":
+            self._wait(run, self._random.uniform(0.2, 3))
+        else:
+            self.until(run, lambda: "Finished jobid" in self.said())
+            if kind == "writing":
+                self.until(run, lambda: any(self.unfinished()))
+            else:
+                self._wait(run, self._random.uniform(0, 3))
+        if kind == "the job alone":
+            self.until(run, self.jobs)
+        is_running = run.poll() is None
+        if kind == "the job alone":
+            _kill(self.jobs()[:1])
+            self.until(run, lambda: "Error in rule" in self.said())
+        if kind == "snakemake alone":
+            _kill([run.pid])
+        else:
+            _kill(self.processes())
+        run.wait(60)
+        return is_running
+
+    def processes(self) -> list[int]:
+        """All that this harness started and that is still running."""
+        wanted = f"{MARK}={self._folder}\0".encode()
+        return [process for process in _processes() if wanted in _read(process, "environ")]
+
+    def jobs(self) -> list[int]:
+        """Those of them that run a script."""
+        return [process for process in self.processes() if b".snakemake/scripts/" in _read(process, "cmdline")]
+
+    def unfinished(self) -> list[Path]:
+        """Temporary files of results."""
+        return [path for path in self._folder.rglob(".*.part") if ".snakemake" not in path.parts]
+
+    def starts(self, rule: str) -> list[tuple[int, str, bool]]:
+        """(number of the run, wildcards, whether it was finished) for each time that a job of the rule was started."""
+        found = []
+        for number in range(len(self.outputs)):
+            said = self.said(number)
+            finished = {jobid for jobid, _ in FINISHED.findall(said)}
+            started = STARTED.findall(said)
+            found += [(number, wildcards, jobid in finished) for name, jobid, wildcards in started if name == rule]
+        return found
+
+    def _wait(self, run, seconds):
+        try:
+            run.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return
+
+    def until(self, run: subprocess.Popen, is_so):
+        """Wait until something is so, or the run has ended."""
+        stop = time.monotonic() + LONGEST
+        while run.poll() is None and not is_so():
+            assert time.monotonic() < stop, self.said()
+            time.sleep(0.002)
+
+
+def _processes() -> list[int]:
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+
+
+def _read(process: int, what: str) -> bytes:
+    try:
+        return Path(f"/proc/{process}/{what}").read_bytes()
+    except OSError:
+        return b""
+
+
+def _kill(processes: list[int]):
+    for process in processes:
+        try:
+            os.kill(process, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
