@@ -17,6 +17,7 @@ from headscope.resources import (
     tokens_of,
 )
 
+SCRIPTS = REPOSITORY / "scripts"
 PROFILES = {
     name: yaml.safe_load((REPOSITORY / "workflow" / "profiles" / name / "config.yaml").read_text("utf-8"))
     for name in ("slurm", "kubernetes")
@@ -104,7 +105,10 @@ def test_tokens_of_a_shard_are_not_underestimated(encoded, bert_described, tmp_p
 
 
 def test_rules_with_a_device_and_no_others_get_a_gpu():
+    """Rules that read maps have one for live maps; those named here use it on stored ones as well."""
     with_a_device = {name for name, text in rules() if 'device="auto"' in text}
+    on_stored_maps = {path.stem for path in SCRIPTS.glob("count_*.py") if "pick_device" in path.read_text("utf-8")}
+    with_a_device |= on_stored_maps
     for profile in PROFILES.values():
         assert {name for name, asked in profile["set-resources"].items() if "gpu" in asked} == with_a_device
 

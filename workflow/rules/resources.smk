@@ -24,9 +24,9 @@ def minutes(passes=1):
     return runtime
 
 
-def memory_of_checkpoint(wildcards, attempt):
+def memory_of_checkpoint(wildcards, input, attempt):
     """A resource: the memory to load a model that is not described yet; as float32, its file may be half as large."""
-    return memory_to_load(2 * checkpoint_mb(checkpoint(wildcards)), attempt)
+    return memory_to_load(2 * checkpoint_mb(checkpoint(wildcards, input)), attempt)
 
 
 def memory_to_train(wildcards, input, attempt):
