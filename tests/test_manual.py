@@ -30,7 +30,7 @@ NOT_RUN = {  # the commands that no test here runs as they stand, and why
     "make manual": "a step of .ci/run",
     "make bench": "minutes, and it writes the README's table",
     "snakemake --report report.html": "needs a finished run; tests/test_workflow.py has one",
-    "pip install -r workflow/profiles/kubernetes/requirements.txt": "not in the lock; tests/test_kubernetes.py skips without",
+    "pip install -r workflow/profiles/kubernetes/requirements.txt": "not in the lock; tests/test_kubernetes.py does it",
     "export SNAKEMAKE_STORAGE_S3_ACCESS_KEY=… SNAKEMAKE_STORAGE_S3_SECRET_KEY=… HF_TOKEN=": "the reader's own secrets",
     "snakemake --profile workflow/profiles/slurm": "tests/test_slurm.py runs the profile on a Slurm of one node",
     "snakemake --profile workflow/profiles/kubernetes": "tests/test_kubernetes.py plans it with its plugins",
