@@ -6,7 +6,12 @@ from checkpoints import REPOSITORY
 from result_columns import BY_MODEL, MADE_BY
 
 from headscope.comparison.tables import SURFACE
+from headscope.corpora.documents import DOCUMENTS, MENTIONS
+from headscope.corpora.text import PAIRS
+from headscope.corpora.trees import TREES
+from headscope.encoding import ENCODED, Kind
 from headscope.errors import InputError
+from headscope.store import ShardInfo
 from headscope.tables import BLOCK, filled, read_table, result_tables, table_at
 
 DOCS = REPOSITORY / "docs"
@@ -48,6 +53,26 @@ def test_a_page_has_the_columns_of_its_tables(page):
         if table.page == page:
             for name, column in table.columns.items():
                 assert f"| `{name}` | {column.type} | {column.unit or '–'} | {column.meaning} |" in text
+
+
+def columns_of(section: str) -> dict[str, str]:
+    """The columns of the table in a section of the page of file formats: name and type."""
+    text = (DOCS / "files.md").read_text("utf-8").split(f"\n## {section}", 1)[1].split("\n## ", 1)[0]
+    return dict(re.findall(r"^\| `(\w+)` \| ([^|]+?) \|", text, re.MULTILINE))
+
+
+def test_the_page_of_formats_has_the_columns_of_shards_and_examples():
+    shard = ShardInfo("float16", 12, 12, "model", "corpus")
+    documented = {name: kind.partition(" ")[0] for name, kind in columns_of("Attention maps").items()}
+    assert list(documented.items()) == [(name, str(kind)) for name, kind in shard.columns().items()]
+    files = {"Encoded examples": ENCODED, "Text": PAIRS, "Trees": TREES, "Documents": DOCUMENTS}
+    for section, schema in files.items():
+        assert list(columns_of(section).items()) == [(name, str(kind)) for name, kind in schema.items()]
+    assert result_tables()["coreference/mentions"].schema == MENTIONS
+    text = (DOCS / "files.md").read_text("utf-8")
+    assert all(f"`{key.decode()}`" in text for key in shard.metadata())
+    assert f"`headscope.format` ({ShardInfo.FORMAT})" in text.replace("\n", " ")
+    assert all(f"{kind.value} " in text for kind in Kind)
 
 
 def test_a_column_has_a_type_and_a_meaning():
