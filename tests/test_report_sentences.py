@@ -78,8 +78,8 @@ def relation_row(**changes):
         ),
         (
             {"relation": "all", "direction": "head_to_dependent", "baseline_offset": 1},
-            "Head 3-1 finds the head word of any dependent in 72 % of 786 cases [69, 75]; always guessing the next word "
-            "finds 35 %.",
+            "Head 3-1 finds the head word of any dependent in 72 % of 786 cases [69, 75]; always guessing the next "
+            "word finds 35 %.",
         ),
         (
             {"relation": "obl:npmod", "total": 1, "ci_low": None, "ci_high": None, "baseline_accuracy": None},
