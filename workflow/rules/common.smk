@@ -377,4 +377,4 @@ def reported_files():
     analyses += (rules.probes, rules.compare, rules.compare_divergence, rules.series)
     made = dict.fromkeys(str(file) for analysis in analyses for file in analysis.input)
     tables = [file.removesuffix(".csv") + ".parquet" for file in made if file.endswith(".csv")]
-    return tables + [file for file in made if "/figures/" in file and file.endswith(".html")]
+    return tables + [file for file in made if Path(file).parent.name == "figures" and file.endswith(".html")]
