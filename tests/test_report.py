@@ -227,7 +227,7 @@ def test_a_measure_that_a_model_does_not_have_is_left_out(results):
     assert (data["relations"], data["corpora"][0]["map"], data["corpora"][0]["examples"]) == ([], None, [])
 
 
-def whole_page(found, runs):
+def whole_page(found, runs, captions=None):
     corpora = [
         {"name": "few", "kind": "text", "path": "/secret/few.txt"},
         {"name": "trees", "kind": "treebank", "path": "t"},
@@ -236,7 +236,7 @@ def whole_page(found, runs):
     counted = {"examples": 2, "truncated": 0, "tokens": 9, "rows": 9, "fingerprint": "f"}
     made = [Run(run, pl.DataFrame(), counted) for run in runs]
     about = {"machine": {"Cores": "2"}, "versions": {"torch": "2"}}
-    return report(made, [described()], found, settings, {}, about, [], "let library = 1;")
+    return report(made, [described()], found, settings, captions or {}, about, [], "let library = 1;")
 
 
 def test_a_page_of_any_part_of_a_run_is_made(results):
@@ -250,6 +250,28 @@ def test_a_page_of_any_part_of_a_run_is_made(results):
     assert text.count("let library = 1;") == 1
     empty = whole_page(results(), [])
     assert 'id="explorer"' not in empty
+
+
+def test_what_is_of_several_models_or_steps_has_its_own_section(results, tmp_path):
+    table = pl.DataFrame({"model": ["tiny"], "mean": [0.5]})
+    found = results(**{"compare/few/surface": table, "series/run/trees/syntax/best": table})
+    figures = {
+        "compare/few/tiny/other/figures/compare_divergence": "A & B",
+        "series/run/trees/figures/series_syntax": "C",
+    }
+    paths = [tmp_path / "results" / f"{name}.html" for name in figures]
+    for path, title in zip(paths, figures.values(), strict=True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page(title, json.dumps({"title": {"text": title}}), "let a = 1;"), "utf-8")
+    captions = {"compare_divergence": "{{ snakemake.wildcards.model }} and {{ snakemake.wildcards.other }}"}
+    found = Results(tmp_path / "results", [*(tmp_path / "results").rglob("*.parquet"), *paths])
+    text = whole_page(found, [], captions)
+    for heading in ("Models on few", "Training of run on trees"):
+        assert f">{heading}</h3>" in text
+    assert "<figcaption>tiny and other</figcaption>" in text
+    assert 'aria-label="A &amp; B"' in text
+    assert 'data-name="compare-few-surface.csv"' in text
+    assert 'data-name="series-run-trees-syntax-best.csv"' in text
 
 
 def test_the_page_asks_nothing_of_another_machine(results):
