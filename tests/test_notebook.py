@@ -11,7 +11,8 @@ import headscope
 from headscope.attention import extract_shard
 from headscope.errors import InputError
 from headscope.store import Shard
-from headscope.surface import count_surface, merge_surface
+from headscope.surface import merge_surface
+from headscope.surface_counts import count_surface
 from headscope.syntax.accuracy import Options, merge_syntax, read_scored, schemes_in
 from headscope.syntax.scoring import count_syntax
 

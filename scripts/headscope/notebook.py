@@ -27,7 +27,8 @@ from headscope.models.loaded import LoadedModel
 from headscope.models.loading import load
 from headscope.sources import locate, package_of
 from headscope.store import Maps
-from headscope.surface import count_surface, merge_surface
+from headscope.surface import merge_surface
+from headscope.surface_counts import count_surface
 from headscope.syntax.accuracy import Options, merge_syntax, read_scored, schemes_in
 from headscope.syntax.scoring import count_syntax
 from headscope.tokenizing import encode_pairs, encode_words, within_limit
