@@ -23,7 +23,7 @@ from headscope.corpora.documents import read_documents
 from headscope.corpora.trees import read_trees
 from headscope.costs import Shape, Speed, cost
 from headscope.description import Description
-from headscope.divergence import count_divergence
+from headscope.divergence_counts import count_divergence
 from headscope.encoding import Encoded, read_encoded, write_encoded
 from headscope.gradients.counting import count_gradients
 from headscope.mlm.heads import load_head
@@ -32,7 +32,7 @@ from headscope.models.loaded import LoadedModel
 from headscope.models.loading import load
 from headscope.norms.counts import count_norms
 from headscope.store import Shard
-from headscope.surface import count_surface
+from headscope.surface_counts import count_surface
 from headscope.syntax.scoring import count_syntax
 from headscope.tokenizing import encode_words
 

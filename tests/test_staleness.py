@@ -13,6 +13,8 @@ LIBRARY = {
     "scripts/headscope/parts/deep.py": "def far(x):\n    from headscope import lazy\n    return x\n",
     "scripts/headscope/lazy.py": "A = 1\n",
     "scripts/headscope/other.py": "B = 1\n",
+    "scripts/headscope/parts/page.js": "let a = 1;\n",
+    "scripts/headscope/unused/page.js": "let b = 1;\n",
     "scripts/headscope/jobs.py": "C = 1\n",
 }
 
@@ -41,6 +43,7 @@ def digest(tmp_path, monkeypatch):
         ("scripts/headscope/parts/deep.py", "return x", "return -x"),
         ("scripts/headscope/parts/__init__.py", "", "Z = 1"),
         ("scripts/headscope/lazy.py", "A = 1", "A = 2"),
+        ("scripts/headscope/parts/page.js", "a = 1", "a = 2"),
     ],
 )
 def test_a_change_of_code_that_is_run_counts(digest, file, before, now):
@@ -56,8 +59,16 @@ def test_a_change_of_code_that_is_run_counts(digest, file, before, now):
         ),
         ("scripts/headscope/other.py", "B = 2\n"),
         ("scripts/headscope/jobs.py", "C = 2\n"),
+        ("scripts/headscope/unused/page.js", "let b = 2;\n"),
+        ("scripts/headscope/parts/page.md", "Words.\n"),
     ],
-    ids=["comments, docstrings and layout", "a module that is not imported", "how a script is run"],
+    ids=[
+        "comments, docstrings and layout",
+        "a module that is not imported",
+        "how a script is run",
+        "a page beside no module",
+        "notes",
+    ],
 )
 def test_a_change_of_anything_else_does_not(digest, file, text):
     assert digest() == digest({file: text})
