@@ -163,7 +163,7 @@ def test_the_package_has_every_module_and_the_list_of_tables(tmp_path):
     [wheel] = tmp_path.glob("headscope-*.whl")
     packed = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("headscope/")}
     ours = (REPOSITORY / "scripts").rglob("headscope/**/*")
-    wanted = {path.relative_to(REPOSITORY / "scripts") for path in ours if path.suffix in (".py", ".yaml")}
+    wanted = {path.relative_to(REPOSITORY / "scripts") for path in ours if path.is_file() and path.suffix != ".pyc"}
     assert packed == {path.as_posix() for path in wanted}
     subprocess.run([*pip, "install", "--no-deps", "--target", str(tmp_path / "site"), str(wheel)], check=True)
     code = "import headscope; print(headscope.__version__, headscope.result_tables()['skipped'].path)"

@@ -76,17 +76,26 @@ def test_the_table_of_another_workflow_is_below_its_prefix(project):
     }
 
 
-def test_all_of_it_is_planned_without_a_prefix(project):
+def test_all_of_it_is_planned_without_a_prefix_and_without_stored_maps(project):
     root, here = project
+    config = yaml.safe_load((here / "project.yaml").read_text("utf-8"))
+    config["headscope"]["attention"] = {"store": False}
+    (root / "live.yaml").write_text(yaml.safe_dump(config), "utf-8")
     text = (root / "Snakefile").read_text("utf-8")
     (root / "without.smk").write_text(
         re.sub(r"\n    prefix:\n.*\n", "\n", text).replace("attention-study/", ""), "utf-8"
     )
-    run = snakemake_in(here, "headscope_all", "headscope_syntax", "-s", str(root / "without.smk"), "--dry-run")
+    run = snakemake_in(
+        here,
+        "headscope_all",
+        "headscope_syntax",
+        *("-s", str(root / "without.smk"), "--dry-run", "--configfile", str(root / "live.yaml")),
+    )
     assert run.returncode == 0, run.stdout
     assert re.search(r"^headscope_draw_figure_2 +1$", run.stdout, re.MULTILINE)
     assert re.search(r"^headscope_merge_distance +1$", run.stdout, re.MULTILINE)
     assert "attention-study" not in run.stdout
+    assert "headscope_extract_attention" not in run.stdout
 
 
 def test_an_error_in_its_config_is_one_sentence(project, tmp_path):

@@ -4,16 +4,16 @@ from headscope.description import Description
 from headscope.distance import count_distance
 from headscope.encoding import read_encoded
 from headscope.jobs import run
-from headscope.store import Shard
+from headscope.maps_source import open_maps
 from headscope.writing import write_table
 
 
-def main(description, encoded, attention, counts):
+def main(description, encoded, attention, counts, live, shard, **how):
     """Write one row per (example, layer, head): tokens, and the sum of distances over them."""
     described = Description.read(description)
-    maps = Shard(attention, model=described.weights, corpus=read_encoded(encoded).corpus)
-    write_table(count_distance(maps), counts)
+    examples = read_encoded(encoded, shard)
+    write_table(count_distance(open_maps(attention, described, examples, live, **how)), counts)
 
 
 if __name__ == "__main__":
-    run(main, snakemake)
+    run(main, snakemake, "device", "budget_mb")

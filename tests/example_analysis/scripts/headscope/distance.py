@@ -13,7 +13,7 @@ import polars as pl
 from headscope.description import Description
 from headscope.encoding import Encoded
 from headscope.statistics import mean_and_error
-from headscope.store import Maps
+from headscope.store import Maps, on_host
 from headscope.sums import table_of_sums
 
 COUNTS, MEASURES = ("tokens",), ("distance",)
@@ -40,7 +40,7 @@ def distance_sums(weights: np.ndarray) -> np.ndarray:
 def count_distance(maps: Iterable[Maps]) -> pl.DataFrame:
     """Return one row per (example, layer, head), sorted: tokens, distance (a sum over them)."""
     parts = [
-        (example, weights.shape[-1], distance_sums(weights))
+        (example, weights.shape[-1], distance_sums(on_host(weights)))
         for batch in maps
         for example, weights in zip(batch.examples.tolist(), batch.weights, strict=True)
     ]

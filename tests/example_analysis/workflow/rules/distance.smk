@@ -11,7 +11,7 @@ rule count_distance:
     input:
         description="models/{model}/description.json",
         encoded="encoded/{model}/{corpus}/examples.parquet",
-        attention="attention/{model}/{corpus}/{shard}.parquet",
+        attention=maps_of_job,
     output:
         counts="counts/distance/{model}/{corpus}/{shard}.parquet",
     log:
@@ -19,11 +19,14 @@ rule count_distance:
     benchmark:
         "logs/count_distance/{model}/{corpus}/{shard}.benchmark.tsv"
     conda:
-        "../../envs/analyse.yaml"
+        with_model("../../envs/analyse.yaml")
+    threads: MAPS_THREADS
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * 2000,
+        **resources_with_maps(2000),
     params:
-        code=code_of("count_distance"),
+        live=live,
+        shard="{shard}",
+        code=code_with_maps("count_distance"),
     script:
         "../../scripts/count_distance.py"
 
