@@ -168,9 +168,10 @@ def test_a_corpus_that_changed_is_done_again_and_its_old_shards_are_refused(copi
         "count_surface": SHARDS,
         "merge_surface": 1,
     }
-    assert snakemake(copied, "encoded/tiny/few/examples.parquet").returncode == 0
+    wanted = f"counts/surface/tiny/few/1-of-{SHARDS}.parquet"
+    assert snakemake(copied, wanted).returncode == 0
     old.write_bytes(kept)  # newer than the corpus: by its time it would pass
-    run = snakemake(copied, f"counts/surface/tiny/few/1-of-{SHARDS}.parquet")
+    run = snakemake(copied, wanted)
     assert run.returncode != 0
     assert "expected attention maps of corpus " in run.stdout
     assert "the corpus has changed since: delete the shard and run again" in run.stdout

@@ -149,7 +149,7 @@ class Live(Stored):
     def of(self, corpus, job=None, model="tiny"):
         loading = LOADING | {"random_init": None}
         checkpoint = str(self.given / model)
-        return [], {"checkpoint": checkpoint, "loading": loading, "fold": CORPORA[corpus], "shard": job}
+        return [], {"checkpoint": checkpoint, "loading": loading, "fold": CORPORA[corpus]}
 
 
 def all_tables(given, maps, folder):
@@ -166,7 +166,8 @@ def all_tables(given, maps, folder):
         for job in maps.names():
             attention, live = maps.of(corpus, job)
             paths = {output: folder / f"{name}.{output}.{job}" for output in outputs}
-            script(name, *paths.items(), **of_run(corpus, *files), attention=attention, live=live, **more, **HOW)
+            how = {"attention": attention, "live": live, "shard": job} | more | HOW
+            script(name, *paths.items(), **of_run(corpus, *files), **how)
         return {output: [folder / f"{name}.{output}.{job}" for job in maps.names()] for output in outputs}
 
     def merge(name, corpus, outputs, *files, **more):

@@ -54,9 +54,10 @@ def test_sockets_within_this_machine_are_let_be(tmp_path):
 
 
 def test_only_scripts_that_fetch_know_how_to():
-    """`headscope.fetch` is the one module that downloads, and only these rules run it."""
+    """`headscope.fetch` is the one module that downloads; only these rules run it, and a notebook, which is no job."""
     fetching = {path.stem for path in SCRIPTS.glob("*.py") if "headscope.fetch " in path.read_text("utf-8")}
     assert fetching == {"fetch_corpus", "fetch_model", "fetch_stanza"}
-    library = {path for path in (SCRIPTS / "headscope").rglob("*.py") if path.name != "fetch.py"}
+    library = {path for path in (SCRIPTS / "headscope").rglob("*.py") if path.name not in ("fetch.py", "notebook.py")}
     downloads = re.compile(r"\b(requests|urllib|httpx|snapshot_download|hf_hub_download|urlopen|headscope\.fetch)\b")
     assert [path.name for path in library if downloads.search(path.read_text("utf-8"))] == []
+    assert not [path.name for path in SCRIPTS.glob("*.py") if "headscope.notebook" in path.read_text("utf-8")]

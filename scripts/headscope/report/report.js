@@ -1,6 +1,7 @@
 // The page at work: figures drawn when they come into view, tables handed out, the views of the explorer linked.
 // Everything the page shows lies in it; nothing is fetched, and text goes into the page as text alone.
 
+const LONG = 60_000; // milliseconds
 const DRAWN = { renderer: "svg", logLevel: 1 }; // of what Vega has to say only errors
 const byId = (id) => document.getElementById(id);
 const bytesOf = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
@@ -33,7 +34,7 @@ document.addEventListener("click", async (event) => {
   link.href = URL.createObjectURL(new Blob([await unpack(button.dataset.table)], { type: "text/csv" }));
   link.download = button.dataset.name;
   link.click();
-  URL.revokeObjectURL(link.href);
+  setTimeout(() => URL.revokeObjectURL(link.href), LONG); // not before the browser has begun to read it
 });
 
 // The explorer
@@ -43,6 +44,7 @@ const [CELL, MAP, BAR, LINE] = [30, 280, 20, 18]; // the height of a row of head
 const MOST_BEST = 10;
 const FAINTEST = 0.01; // of the lines that are drawn
 let data, views, maps; // of the model; the charts by name; the weights of the example
+let drawn = 0; // views that are being drawn
 const state = { layer: 1, head: 1, only: -1 };
 
 const picked = () => ({ layer: state.layer, head: state.head });
@@ -134,11 +136,18 @@ function pick(layer, head) {
   show();
 }
 
-function update(name, height, sets, signals = {}) {
+function busy(more) {
+  drawn += more;
+  byId("explorer").ariaBusy = drawn > 0;
+}
+
+async function update(name, height, sets, signals = {}) {
   const view = views[name].height(height);
   Object.entries(sets).forEach(([set, rows]) => view.data(set, rows));
   Object.entries(signals).forEach(([signal, value]) => view.signal(signal, value));
-  return view.resize().runAsync();
+  busy(1);
+  await view.resize().runAsync();
+  busy(-1);
 }
 
 function hide(name, without) {
@@ -283,7 +292,7 @@ function look() {
 async function drawViews() {
   const specifications = JSON.parse(await unpack("explorer--views"));
   const options = { ...DRAWN, actions: false, config: look() };
-  const drawn = Object.entries(specifications).map(async ([name, specification]) => {
+  const made = Object.entries(specifications).map(async ([name, specification]) => {
     const { view } = await vegaEmbed(`#view-${name}`, specification, options);
     view.addEventListener("click", (event, item) => {
       if (item?.datum?.layer) pick(item.datum.layer, item.datum.head);
@@ -291,7 +300,7 @@ async function drawViews() {
     });
     return [name, view];
   });
-  views = Object.fromEntries(await Promise.all(drawn));
+  views = Object.fromEntries(await Promise.all(made));
 }
 
 async function explore() {
