@@ -101,12 +101,7 @@ def everything(bert_folder):
 
 @pytest.mark.parametrize(
     ("attention", "extractions", "states", "counts"),
-    [
-        ({}, 24, 12, 6),
-        ({"shards_per_job": 2}, 16, 8, 4),
-        ({"shards_per_job": 3}, 8, 4, 2),
-        ({"store": False}, 0, 12, 6),
-    ],
+    [({"shards_per_job": 2}, 16, 8, 4), ({"store": False}, 0, 12, 6)],
     ids=str,
 )
 def test_a_job_makes_and_reads_several_shards_or_none(bert_folder, tmp_path, attention, extractions, states, counts):
