@@ -21,7 +21,6 @@ from headscope.corpora.trees import read_trees
 from headscope.description import Description
 from headscope.encoding import Encoded, encoded_of
 from headscope.errors import InputError
-from headscope.fetch import fetch_checkpoint
 from headscope.models.describing import describe
 from headscope.models.loaded import LoadedModel
 from headscope.models.loading import load
@@ -106,6 +105,8 @@ def load_model(source, revision: str | None = None, name: str | None = None, dev
 
 
 def _fetched(source, revision, name, options) -> Path:
+    from headscope.fetch import fetch_checkpoint
+
     folder = Path("downloads", "models", name)
     keys = ("allow_pickle", "allow_remote_code")
     drawn = options.get("random_init") is not None
