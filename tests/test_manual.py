@@ -1,4 +1,4 @@
-"""What the README and the manual say is run: every command, config, Python block; messages and files are looked up."""
+"""What the README and the manual say holds: commands are planned, configs read, Python is run, messages looked up."""
 
 import re
 import shlex
