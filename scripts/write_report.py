@@ -1,6 +1,5 @@
 """Write everything that a run found into one page that needs nothing else."""
 
-import json
 from pathlib import Path
 
 import polars as pl
@@ -11,6 +10,7 @@ from headscope.jobs import run
 from headscope.report.facts import jobs
 from headscope.report.page import Run, report
 from headscope.report.results import Results, Shown
+from headscope.seals import unsealed_json
 
 
 def main(descriptions, results, examples, counts, machine, library, html, runs, settings, captions):
@@ -23,7 +23,7 @@ def main(descriptions, results, examples, counts, machine, library, html, runs, 
         Run(
             Shown(described[model], corpus, kind, found, *how),
             pl.read_parquet(maps),
-            json.loads(Path(counted).read_text("utf-8")),
+            unsealed_json(counted),
         )
         for (model, corpus, kind), maps, counted in zip(runs, examples, counts, strict=True)
     ]
@@ -33,7 +33,7 @@ def main(descriptions, results, examples, counts, machine, library, html, runs, 
         found,
         settings,
         captions,
-        json.loads(Path(machine).read_text("utf-8")),
+        unsealed_json(machine),
         jobs(root.parent / "logs"),
         Path(library).read_text("utf-8"),
     )

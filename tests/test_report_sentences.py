@@ -122,7 +122,9 @@ def test_heads_above_half_are_counted_and_named():
         "Two heads of 3 give the previous token more than half of their attention on average (1-1 and 1-2); "
         "head 1-1 gives 90.0 %."
     )
-    assert said[1].startswith("No head gives the next token more than half of its attention; most gives ")
+    assert said[1] == (
+        "No head gives the next token more than half of its attention; head 1-1 gives most, 10.0 % on average."
+    )
     said = surface_sentences(heads(to_sep=[0.2, 0.7]), UNIFORM, described(tokens=("<s>", "</s>")))
     assert said[3] == (
         "One head of 2 gives </s> more than half of its attention on average (1-2); head 1-2 gives 70.0 %."
@@ -177,9 +179,11 @@ def test_norms_or_why_there_are_none():
     ("row", "said"),
     [
         ((0.24, 0.31, 0.0001), "Two heads of one layer are more alike than heads of different layers: 0.240 nats of "
-         "divergence against 0.310 (permutation test, p = 0.0001)."),
-        ((0.31, 0.31, 0.5), "Two heads of one layer are no more alike than heads of different layers: 0.310 nats of "
-         "divergence against 0.310 (permutation test, p = 0.5)."),
+         "divergence against 0.310 (permutation test, one-sided, p = 0.0001)."),
+        ((0.24, 0.31, 0.05), "No difference can be told between two heads of one layer and heads of different layers: "
+         "0.240 nats of divergence against 0.310 (permutation test, one-sided, p = 0.05)."),
+        ((0.31, 0.24, 0.99), "No difference can be told between two heads of one layer and heads of different layers: "
+         "0.310 nats of divergence against 0.240 (permutation test, one-sided, p = 0.99)."),
         ((None, 0.3, None), "There are too few heads to ask whether those of one layer are alike."),
     ],
 )  # fmt: skip
@@ -224,7 +228,7 @@ def test_probes_are_said_beside_what_reads_no_attention():
         ("structural", None, None, None, 0.8, 0.75, 0.85, None),
     ]
     assert probe_sentences(pl.DataFrame(rows, columns, orient="row")) == [
-        "Of the words, the head word is found in so many cases: Attention: 60 % [58, 62], Right-branching: 30 %.",
+        "The head word is found by: Attention: 60 % [58, 62], Right-branching: 30 %.",
         "On permuted trees the probe over attention alone finds 2 points more.",
         "The structural probe over hidden states finds 80 % of the edges [75, 85].",
     ]

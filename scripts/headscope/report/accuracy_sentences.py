@@ -84,7 +84,7 @@ def probe_sentences(table3: pl.DataFrame) -> list[str]:
         for probe in (ATTENTION, ATTENTION_WORDS, RIGHT_BRANCHING, BEST_OFFSET)
         if probe in rows and not is_missing(rows[probe]["uas"])
     ]
-    sentences = [f"Of the words, the head word is found in so many cases: {', '.join(found)}."] if found else []
+    sentences = [f"The head word is found by: {', '.join(found)}."] if found else []
     best = rows.get(ATTENTION)
     if best and not is_missing(best["selectivity"]):
         points, more = abs(100 * best["selectivity"]), "less" if best["selectivity"] >= 0 else "more"

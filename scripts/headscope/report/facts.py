@@ -1,6 +1,7 @@
 """What was run: models, corpora, counts, config, times; nothing that names a machine or a folder on it."""
 
 import csv
+import re
 from collections import defaultdict
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import NamedTuple
@@ -10,6 +11,8 @@ from headscope.pages import Column, Part
 from headscope.report.words import count
 
 BENCHMARK = ".benchmark.tsv"
+ADDRESS = re.compile(r"([A-Za-z][\w+.-]*://)(?:[^/?#]*@)?([^?#]*)(.*)", re.DOTALL)  # scheme, path, query
+LOCAL = re.compile(r"(?:[\w+.-]*\+)?file:", re.IGNORECASE)
 
 
 class Job(NamedTuple):
@@ -22,7 +25,7 @@ class Job(NamedTuple):
 
 
 def shareable(value):
-    """Return a config, or a part of it, in which a path of this machine has no more than its last part."""
+    """Return a config, or a part of it, without what is of this machine or secret: see `_shareable_path`."""
     match value:
         case str():
             return _shareable_path(value)
@@ -34,10 +37,19 @@ def shareable(value):
 
 
 def _shareable_path(text: str) -> str:
-    """Shorten an absolute path, also one behind which a line or more words stand; leave anything else."""
-    if text.startswith("~") or PurePosixPath(text).is_absolute():
-        return f"…/{PurePosixPath(text).name}"
-    return f"…/{PureWindowsPath(text).name}" if PureWindowsPath(text).is_absolute() else text
+    """
+    Return a path or address that others may see; a line or more words may stand behind it.
+
+    A path that leads out of the folder of the run (absolute, `~`, `..`, `file:`) keeps its last part; an address loses
+    the name, password and query in it, which may be keys. Anything else stays.
+    """
+    address = ADDRESS.fullmatch(text)
+    if address and not LOCAL.match(text):
+        scheme, place, query = address.groups()
+        return f"{scheme}{place}{'?…' if query else ''}"
+    path = PureWindowsPath(text)  # knows both slashes
+    leads_out = text.startswith("~") or ".." in path.parts or PurePosixPath(text).is_absolute() or path.is_absolute()
+    return f"…/{path.name}" if leads_out or LOCAL.match(text) else text
 
 
 def jobs(folder: Path) -> list[Job]:

@@ -15,6 +15,7 @@ from headscope.report.facts import shareable
 from headscope.report.packing import packed
 from headscope.report.results import Results
 from headscope.report.words import count
+from headscope.writing import as_csv
 
 FEW_ROWS, PREVIEW = 24, 8
 
@@ -79,7 +80,7 @@ class Shelf:
     def _table(self, name: str, table: pl.DataFrame, below: str) -> Table:
         if "where" in table.columns:
             table = table.with_columns(pl.col("where").map_elements(shareable, return_dtype=pl.String))
-        id = self.keep("table", name, table.write_csv())
+        id = self.keep("table", name, as_csv(table))
         few = table.height <= FEW_ROWS
         size = f"{count(table.height, 'row')}, {count(table.width, 'column')}" + (
             "" if few else f"; the first {PREVIEW}"

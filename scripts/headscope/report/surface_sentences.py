@@ -7,6 +7,7 @@ from headscope.norms.architectures import why_not
 from headscope.report.words import capitalised, count, head, listed, percent, that
 
 HALF = 0.5
+SURE = 0.05  # a p-value below it tells a difference
 TARGETS = {
     "to_previous": "the previous token",
     "to_next": "the next token",
@@ -38,7 +39,7 @@ def _attention(heads: pl.DataFrame, known: dict[str, str]) -> list[str]:
         best = ranked.row(0, named=True)
         above = ranked.filter(pl.col(measure) > HALF)
         if above.is_empty():
-            most = f"no head gives {name} more than half of its attention; most gives head {head(best)}"
+            most = f"no head gives {name} more than half of its attention; head {head(best)} gives most"
             sentences.append(f"{capitalised(most)}, {percent(best[measure], 1)} on average.")
             continue
         heads_above = listed(map(head, above.to_dicts()))
@@ -123,10 +124,13 @@ def cluster_sentences(tests: pl.DataFrame, mapped: pl.DataFrame | None) -> list[
     row = tests.row(0, named=True)
     sentences = []
     if row["p_value"] is not None:
-        closer = "more alike" if row["within"] < row["between"] else "no more alike"
+        if row["p_value"] < SURE:
+            said = "Two heads of one layer are more alike than heads of different layers"
+        else:
+            said = "No difference can be told between two heads of one layer and heads of different layers"
         sentences.append(
-            f"Two heads of one layer are {closer} than heads of different layers: {row['within']:.3f} nats of "
-            f"divergence against {row['between']:.3f} (permutation test, p = {row['p_value']:.2g})."
+            f"{said}: {row['within']:.3f} nats of divergence against {row['between']:.3f} (permutation test, "
+            f"one-sided, p = {row['p_value']:.2g})."
         )
     else:
         sentences.append("There are too few heads to ask whether those of one layer are alike.")
