@@ -120,7 +120,7 @@ ANALYSES = (
         "",
         ("figure_sep",),
         ("norms/layers", "norms/heads", "norms/shares", "norms/claims"),
-        _structure("sep_grows_with_layer", "sep_norm_drops"),
+        _structure("sep_grows_with_layer", "sep_is_no_op"),
         _say_norms,
         _norms_parts,
     ),
