@@ -13,8 +13,13 @@ from headscope.report.results import Results, Shown
 from headscope.seals import unsealed_json
 
 
-def main(descriptions, results, examples, counts, machine, library, html, runs, settings, captions):
-    """Write the page; `runs` names model, corpus and kind in the order of `examples` and `counts`."""
+def main(descriptions, results, examples, counts, machine, library, html, runs, settings, captions, benchmarked, named):
+    """
+    Write the page.
+
+    `runs` names model, corpus and kind in the order of `examples` and `counts`; `benchmarked` and `named` say which
+    benchmarks below `logs` are those of this config.
+    """
     described = {model.name: model for model in map(Description.read, descriptions)}
     root = Path(html).parent
     found = Results(root, results)
@@ -34,7 +39,7 @@ def main(descriptions, results, examples, counts, machine, library, html, runs, 
         settings,
         captions,
         unsealed_json(machine),
-        jobs(root.parent / "logs"),
+        jobs(root.parent / "logs", benchmarked, named),
         Path(library).read_text("utf-8"),
     )
     with replacing(html) as temporary:

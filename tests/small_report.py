@@ -217,5 +217,7 @@ def _write(description, config) -> Path:
         runs=[["tiny", corpus, kind] for corpus, kind in KINDS.items()],
         settings=config,
         captions=captions,
+        benchmarked={"extract_attention": ["model", "corpus", "shard"]},
+        named={"models": ["tiny"], "corpora": dict.fromkeys(KINDS, 1), "series": []},
     )
     return Path("results/report.html").absolute()

@@ -19,7 +19,7 @@ from headscope.encoding import ENCODED, Encoded, Kind
 from headscope.errors import InputError
 from headscope.report.examples import counts_of, examples_to_show, quantised, shown_example
 from headscope.report.explorer import explorer_data
-from headscope.report.facts import jobs, seconds_of, shareable, time_part
+from headscope.report.facts import jobs, shareable, time_of, time_part
 from headscope.report.machine import machine, versions
 from headscope.report.packing import packed
 from headscope.report.page import Run, report, tight
@@ -116,15 +116,25 @@ def test_times_are_read_from_benchmarks(tmp_path):
         "count/tiny/few/2-of-2": "2.5\t90",
         "read/few": "9.0\tNA",
         "count/tiny/other/1-of-1": "4.0\t-",
+        # of another config that was run in the same place: its shards, a model, a corpus, a rule, a path
+        "count/tiny/few/1-of-3": "64\t-",
+        "count/gone/few/1-of-2": "64\t-",
+        "read/gone": "64\t-",
+        "gone/few": "64\t-",
+        "read/tiny/few": "64\t-",
     }
+    benchmarked = {"count": ["model", "corpus", "shard"], "read": ["corpus"]}
+    named = {"models": ["tiny"], "corpora": {"few": 2, "other": 1}, "series": []}
     for name, line in lines.items():
         path = tmp_path / f"{name}.benchmark.tsv"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"s\tmax_rss\n{line}\n", "utf-8")
-    done = jobs(tmp_path)
-    assert seconds_of(done, "tiny", "few") == 4.0
+    done = jobs(tmp_path, benchmarked, named)
+    assert time_of(done, "tiny", "few") == {"Time of its jobs": "4 s, as far as their logs are here"}
+    assert time_of(done, "tiny", "nothing") == {}
     assert time_part(done).rows == [["read", "1", "9.0", "9.0", "–"], ["count", "3", "8.0", "4.0", "100"]]
-    assert jobs(tmp_path / "nowhere") == []
+    assert jobs(tmp_path / "nowhere", benchmarked, named) == []
+    assert time_part([]) is None
 
 
 def test_the_machine_is_a_class_and_has_no_name():

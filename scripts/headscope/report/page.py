@@ -18,7 +18,7 @@ from headscope.description import Description
 from headscope.pages import STYLE
 from headscope.report.accuracy_sentences import claims_sentences
 from headscope.report.explorer import explorer_data
-from headscope.report.facts import Job, corpus_facts, model_facts, seconds_of, shareable, time_part
+from headscope.report.facts import Job, corpus_facts, model_facts, shareable, time_of, time_part
 from headscope.report.results import Results, Shown
 from headscope.report.sections import analyses_of, claims_part
 from headscope.report.shown import Section, Shelf, anchor, printed
@@ -62,7 +62,7 @@ def report(
     machine
         What `describe_machine` wrote.
     benchmarks
-        Of the jobs.
+        Of the jobs of this config, as far as their logs are here.
     library
         The library that draws, as `headscope.charts.javascript.bundle` returns it.
     """
@@ -71,6 +71,7 @@ def report(
     shown_runs = [_run(run, corpora[run.shown.corpus], claims, benchmarks, shelf) for run in runs]
     together = _together(results, claims, {model.name: model.title for model in described}, shelf)
     explorers = _explorers(runs, shelf)
+    times = time_part(benchmarks)
     environment = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
@@ -89,7 +90,7 @@ def report(
         models=[{"title": model.title, "facts": model_facts(model)} for model in described],
         machine=machine["machine"],
         versions={"headscope": __version__} | machine["versions"],
-        times=Markup(printed([time_part(benchmarks)], "times")[0]),
+        times=None if times is None else printed([times], "times")[0],
         settings=yaml.safe_dump(shareable(settings), sort_keys=False, allow_unicode=True),
         runs=shown_runs,
         together=together,
@@ -108,7 +109,7 @@ def _run(run: Run, corpus: dict, claims: pl.DataFrame | None, benchmarks: list[J
     folder = f"{shown.described.name}/{shown.corpus}"
     facts = corpus_facts(corpus, run.counted)
     facts["Passed over"] = skipped_sentence(shown.table("skipped"))
-    facts["Time of its jobs"] = f"{seconds_of(benchmarks, shown.described.name, shown.corpus):.0f} s"
+    facts |= time_of(benchmarks, shown.described.name, shown.corpus)
     wildcards = {"model": shown.described.name, "corpus": shown.corpus}
     sections = []
     for analysis in analyses_of(shown):
