@@ -185,9 +185,7 @@ def sep_table(*rows):
 
 
 def test_what_norms_claims_found_is_taken_as_it_is():
-    found = sep_table(
-        ("cls_then_sep", "sep_minus_cls_by_layer", 0.4), ("sep_is_no_op", "gradient_by_attention", 0.05)
-    )
+    found = sep_table(("cls_then_sep", "sep_minus_cls_by_layer", 0.4), ("sep_is_no_op", "gradient_by_attention", 0.05))
     rows = judged("text", describe(3), sep=found)
     assert rows["sep_grows_with_layer"]["verdict"] == "holds"
     row = rows["sep_gradient_drops"]

@@ -254,6 +254,7 @@ def whole_page(found, runs, captions=None):
         {"name": "trees", "kind": "treebank", "path": "t"},
     ]
     settings = {"corpora": [corpus | {"url": None, "format": "<f>"} for corpus in corpora]}
+    settings |= {"syntax": {"scheme": "stanford", "rare": 2}, "coreference": {"candidates": "mentions"}}
     counted = {"examples": 2, "truncated": 0, "tokens": 9, "rows": 9, "fingerprint": "f"}
     made = [Run(run, pl.DataFrame(), counted) for run in runs]
     about = {"machine": {"Cores": "2"}, "versions": {"torch": "2"}}
@@ -274,8 +275,12 @@ def test_a_page_of_any_part_of_a_run_is_made(results):
 
 
 def test_what_is_of_several_models_or_steps_has_its_own_section(results, tmp_path):
-    table = pl.DataFrame({"model": ["tiny"], "mean": [0.5]})
-    found = results(**{"compare/few/surface": table, "series/run/trees/syntax/best": table})
+    surface = {"model": ["tiny", "other"], "measure": ["to_sep"] * 2, "heads": [2, 2], "mean": [0.5, 0.25]}
+    best = {"step": [0, 9], "scheme": ["ud"] * 2, "relation": ["all"] * 2, "total": [7, 7], "accuracy": [0.1, 0.5]}
+    best |= {"layer": [1, 1], "head": [2, 1]}
+    found = results(
+        **{"compare/few/surface": pl.DataFrame(surface), "series/run/trees/syntax/best": pl.DataFrame(best)}
+    )
     figures = {
         "compare/few/tiny/other/figures/compare_divergence": "A & B",
         "series/run/trees/figures/series_syntax": "C",
@@ -289,6 +294,8 @@ def test_what_is_of_several_models_or_steps_has_its_own_section(results, tmp_pat
     text = whole_page(found, [], captions)
     for heading in ("Models on few", "Training of run on trees"):
         assert f">{heading}</h3>" in text
+    assert "a head of tiny gives it 50.0\u00a0% on average, one of other 25.0\u00a0%." in text
+    assert "the best head finds 10\u00a0% at step 0 (1\u20112) and 50\u00a0% at step 9 (1\u20111)." in text
     assert "<figcaption>tiny and other</figcaption>" in text
     assert 'aria-label="A &amp; B"' in text
     assert 'data-name="compare-few-surface.csv"' in text

@@ -75,8 +75,8 @@ CLAIMS = (
         "sep_is_no_op",
         "3.2",
         "Attention to [SEP] is a no-op (asked there; answered so by Kobayashi et al. 2020)",
-        "norms/claims: share of the tests of norms and gradients of [SEP] that support it; interval: the undecided ones "
-        "counted against it and for it",
+        "norms/claims: share of the tests of norms and gradients of [SEP] that support it; interval: the undecided "
+        "ones counted against it and for it",
         "above 0.5",
         "–",
         "share",

@@ -12,8 +12,8 @@ from headscope.report.words import count
 
 BENCHMARK = ".benchmark.tsv"
 TIMES = (
-    "Wall time of the jobs of this config that ran last, as far as their logs are here; some ran at the same time, some "
-    "perhaps on other machines."
+    "Wall time of the jobs of this config that ran last, as far as their logs are here; some ran at the same time, "
+    "some perhaps on other machines."
 )
 ADDRESS = re.compile(r"([A-Za-z][\w+.-]*://)(?:[^/?#]*@)?([^?#]*)(.*)", re.DOTALL)  # scheme, path, query
 LOCAL = re.compile(r"(?:[\w+.-]*\+)?file:", re.IGNORECASE)
