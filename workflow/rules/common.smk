@@ -390,10 +390,14 @@ def reported_files():
 
 
 def benchmarked(wildcards):
-    """A param: the wildcards of each rule's benchmark, in the order of its path below `logs`, by the name of the rule."""
+    """
+    A param: the wildcards of each rule's benchmark, in the order of its path below `logs`, by the name of the rule.
+
+    A path has the constraint of a wildcard behind its name: `{model,one|other}`.
+    """
     paths = [str(rule.benchmark) for rule in workflow.rules if rule.benchmark]
     found = [re.search(r"logs/(\w+)/(.+)\.benchmark\.tsv", path) for path in paths]
-    return {match[1]: re.findall(r"{(\w+)}", match[2]) for match in sorted(found, key=lambda match: match[1])}
+    return {match[1]: re.findall(r"{(\w+)[,}]", match[2]) for match in sorted(found, key=lambda match: match[1])}
 
 
 def named(wildcards):

@@ -28,6 +28,10 @@ from headscope.report.words import capitalised
 FOLDER = Path(__file__).parent
 
 
+MOST_TOLD, MOST_FINDINGS = ("syntax", "coreference", "probes", "surface", "clusters", "norms"), 5
+"""The analyses in the order of their findings at the top, and how many of these a model has beside its claims."""
+
+
 class Run(NamedTuple):
     """One model on one corpus: what is shown of it, its examples for the explorer, and their counts."""
 
@@ -143,7 +147,7 @@ def _section_of(shown: Shown, analysis: Analysis) -> str:
 
 
 def _findings(runs: list[Run], claims: pl.DataFrame | None) -> list[dict]:
-    """Return the findings of each model: those of each analysis on the first corpus that has any, and its claims."""
+    """Return the findings of each model: of its analyses, each on the first corpus that has any, and its claims."""
     findings = []
     for described, of_model in _by_model(runs):
         found = {}
@@ -152,7 +156,7 @@ def _findings(runs: list[Run], claims: pl.DataFrame | None) -> list[dict]:
                 if not found.get(analysis.name):
                     where = {"section": _section_of(shown, analysis), "corpus": shown.corpus}
                     found[analysis.name] = [where | {"text": text} for text in analysis.find(shown)]
-        lines = [line for of_analysis in found.values() for line in of_analysis]
+        lines = [line for analysis in MOST_TOLD for line in found.get(analysis, [])][:MOST_FINDINGS]
         judged = [] if claims is None else claims_sentences(claims.filter(model=described.name))
         for text in judged:
             lines.append({"section": "claims", "corpus": "", "text": text.removeprefix(f"{described.name}: ")})
