@@ -1,7 +1,5 @@
 """Choose the examples that the report's explorer shows, take their maps, and count all examples."""
 
-import json
-
 import polars as pl
 
 from headscope.description import Description
@@ -10,6 +8,7 @@ from headscope.files import replacing
 from headscope.jobs import run
 from headscope.maps_source import open_maps
 from headscope.report.examples import SHOWN, counts_of, examples_to_show, shown_example
+from headscope.seals import sealed_json
 from headscope.store import on_host
 from headscope.writing import write_table
 
@@ -23,7 +22,7 @@ def main(description, encoded, attention, shown, counted, live, number, most, ki
         rows.append(shown_example(examples.example(chosen), weights, most, of_words=kind != "text"))
     write_table(pl.DataFrame(rows, SHOWN, orient="row"), shown)
     with replacing(counted) as temporary:
-        temporary.write_text(json.dumps(counts_of(examples), indent=2) + "\n", encoding="utf-8")
+        temporary.write_text(sealed_json(counts_of(examples)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """Write everything that a run found into one page that needs nothing else."""
 
-import json
 from pathlib import Path
 
 import polars as pl
@@ -11,10 +10,16 @@ from headscope.jobs import run
 from headscope.report.facts import jobs
 from headscope.report.page import Run, report
 from headscope.report.results import Results, Shown
+from headscope.seals import unsealed_json
 
 
-def main(descriptions, results, examples, counts, machine, library, html, runs, settings, captions):
-    """Write the page; `runs` names model, corpus and kind in the order of `examples` and `counts`."""
+def main(descriptions, results, examples, counts, machine, library, html, runs, settings, captions, benchmarked, named):
+    """
+    Write the page.
+
+    `runs` names model, corpus and kind in the order of `examples` and `counts`; `benchmarked` and `named` say which
+    benchmarks below `logs` are those of this config.
+    """
     described = {model.name: model for model in map(Description.read, descriptions)}
     root = Path(html).parent
     found = Results(root, results)
@@ -23,7 +28,7 @@ def main(descriptions, results, examples, counts, machine, library, html, runs, 
         Run(
             Shown(described[model], corpus, kind, found, *how),
             pl.read_parquet(maps),
-            json.loads(Path(counted).read_text("utf-8")),
+            unsealed_json(counted),
         )
         for (model, corpus, kind), maps, counted in zip(runs, examples, counts, strict=True)
     ]
@@ -33,8 +38,8 @@ def main(descriptions, results, examples, counts, machine, library, html, runs, 
         found,
         settings,
         captions,
-        json.loads(Path(machine).read_text("utf-8")),
-        jobs(root.parent / "logs"),
+        unsealed_json(machine),
+        jobs(root.parent / "logs", benchmarked, named),
         Path(library).read_text("utf-8"),
     )
     with replacing(html) as temporary:

@@ -13,6 +13,7 @@ from checkpoints import REPOSITORY, save_bert
 
 from headscope.config import complete
 
+FORMULA, COLOURED = "=cmd|x(A1)!", "\N{ESCAPE}[31mred"
 HOSTILE, QUOTED = "</script><script>x()//", "\"'><img/src=x>"
 TEXT, TREES, DOCUMENTS = "few", "trees", "documents"
 KINDS = {TEXT: "text", TREES: "treebank", DOCUMENTS: "coreference"}
@@ -24,13 +25,14 @@ LOADING = {
     "random_init": None,
 }
 SENTENCES, STORIES = 12, 3
+STORED = {"live": None, "shard": "1-of-1"}  # maps are read from the one shard
 
 
 def job(script, **arguments):
     """Run the main function of a script."""
     for value in arguments.values():
-        for path in [value] if isinstance(value, str) else []:
-            if "/" in path:
+        for path in [value] if isinstance(value, str) else value if isinstance(value, list) else []:
+            if isinstance(path, str) and "/" in path:
                 Path(path).parent.mkdir(parents=True, exist_ok=True)
     importlib.import_module(script).main(**arguments)
 
@@ -46,18 +48,26 @@ def inside(folder):
 
 
 def write_corpora(folder: Path):
-    """Text, trees and documents of the demo in which tokens and words are markup."""
+    """Text, trees and documents of the demo whose words are markup, a spreadsheet's formula, a terminal's colour."""
     demo = REPOSITORY / "config" / "demo"
     paragraphs = (demo / "text.txt").read_text("utf-8").split("\n\n")[0].splitlines()[:4]
     (folder / "few.txt").write_text("\n".join([f"{HOSTILE} {paragraphs[0]}", *paragraphs[1:]]) + "\n", "utf-8")
     trees = (demo / "treebank.conllu").read_text("utf-8").split("\n\n")[:SENTENCES]
-    words = [line for line in trees[0].splitlines() if line and line[0].isdigit()]
-    for line, word in zip(words[:2], (HOSTILE, QUOTED), strict=True):
-        number, _, lemma, *rest = line.split("\t")
-        trees[0] = trees[0].replace(line, "\t".join([number, word, lemma, *rest]))
+    trees[0] = with_words(trees[0], (HOSTILE, QUOTED))
     (folder / "trees.conllu").write_text("\n\n".join(trees) + "\n\n", "utf-8")
     stories = (demo / "coreference.conllu").read_text("utf-8").split("# newdoc")[1 : STORIES + 1]
+    stories[0] = with_words(stories[0], (FORMULA, COLOURED))
     (folder / "documents.conllu").write_text("".join(f"# newdoc{story}" for story in stories), "utf-8")
+
+
+def with_words(sentences: str, words) -> str:
+    """Replace the first words of CoNLL-U."""
+    lines = sentences.split("\n")
+    numbered = [place for place, line in enumerate(lines) if line and line[0].isdigit()]
+    for place, word in zip(numbered, words, strict=False):
+        number, _, *rest = lines[place].split("\t")
+        lines[place] = "\t".join([number, word, *rest])
+    return "\n".join(lines)
 
 
 def whole_config(model: Path) -> dict:
@@ -113,7 +123,7 @@ def _encode(description, checkpoint, corpus, kind):
         job("encode_documents", max_tokens=None, **tables, **common)
     job("list_skipped", stages=[said["skipped"], common["skipped"]], **both(corpus, skipped="skipped"))
     job("extract_attention", description=description, encoded=common["encoded"], checkpoint=str(checkpoint),
-        attention=f"attention/tiny/{corpus}/1-of-1.parquet", loading=LOADING, shard="1-of-1", dtype="float16",
+        attention=[f"attention/tiny/{corpus}/1-of-1.parquet"], loading=LOADING, shard="1-of-1", dtype="float16",
         fold=None if kind == "text" else "mean", device="cpu", budget_mb=0)  # fmt: skip
 
 
@@ -128,32 +138,33 @@ def both(corpus, **tables):
 
 def of(corpus, description, *needs):
     """The arguments that most jobs on a corpus have."""
-    files = {"attention": f"attention/tiny/{corpus}/1-of-1.parquet"}
-    files |= {name: f"examples/{corpus}/{name}.parquet" for name in ("trees", "documents", "mentions")}
+    files = {name: f"examples/{corpus}/{name}.parquet" for name in ("trees", "documents", "mentions")}
+    files["attention"] = [f"attention/tiny/{corpus}/1-of-1.parquet"]
     chosen = {name: files[name] for name in needs}
     return {"description": description, "encoded": f"encoded/tiny/{corpus}/examples.parquet"} | chosen
 
 
 def _analyse(description, config):
     counts = {name: f"counts/{name}.parquet" for name in ("surface", "sums", "added", "syntax", "coreference")}
-    job("count_surface", counts=counts["surface"], **of(TEXT, description, "attention"))
+    job("count_surface", counts=counts["surface"], **STORED, **of(TEXT, description, "attention"))
     surface = both(TEXT, heads="surface/heads", uniform="surface/uniform")
     job("merge_surface", counts=[counts["surface"]], neighbours="existing", **surface, **of(TEXT, description))
     job("count_divergence", sums=counts["sums"], examples=counts["added"], smoothing="none", device="cpu",
-        **of(TEXT, description, "attention"))  # fmt: skip
+        budget_mb=0, **STORED, **of(TEXT, description, "attention"))  # fmt: skip
     divergence = both(TEXT, divergence="clusters/divergence")
     job("merge_divergence", sums=[counts["sums"]], examples=[counts["added"]], **divergence, **of(TEXT, description))
     clusters = {key: config["clusters"][key] for key in ("starts", "seed")} | {"permutations": 100}
     job("map_heads", divergence=divergence["divergence"], heads=surface["heads"], **clusters,
         thresholds=config["clusters"]["behaviours"],
         **both(TEXT, mapped="clusters/map", tests="clusters/tests"))  # fmt: skip
-    job("count_syntax", hits=counts["syntax"], **of(TREES, description, "trees", "attention"))
+    job("count_syntax", hits=counts["syntax"], **STORED, **of(TREES, description, "trees", "attention"))
     how = {"resamples": 100, "seed": 0}
     job("merge_syntax", hits=[counts["syntax"]], every="words", offsets=[-5, 5], **how, **of(TREES, description),
         **both(TREES, heads="syntax/heads", table1="syntax/table1"))  # fmt: skip
     job(
         "count_coreference",
         hits=counts["coreference"],
+        **STORED,
         **of(DOCUMENTS, description, "documents", "mentions", "attention"),
     )
     tables = both(DOCUMENTS, heads="coreference/heads", table2="coreference/table2", distances="coreference/distances",
@@ -184,8 +195,8 @@ def _write(description, config) -> Path:
     shown = {}
     for corpus, kind in KINDS.items():
         shown[corpus] = {"shown": f"report/tiny/{corpus}.parquet", "counted": f"report/tiny/{corpus}.json"}
-        maps = of(corpus, description) | {"attention": [f"attention/tiny/{corpus}/1-of-1.parquet"]}
-        job("choose_report_examples", number=SENTENCES, most=12, kind=kind, **maps, **shown[corpus])
+        maps = of(corpus, description, "attention")
+        job("choose_report_examples", number=SENTENCES, most=12, kind=kind, live=None, **maps, **shown[corpus])
     job("describe_machine", descriptions=[description], described="report/machine.json")
     benchmark = Path("logs/extract_attention/tiny/few/1-of-1.benchmark.tsv")
     benchmark.parent.mkdir(parents=True)
@@ -206,5 +217,7 @@ def _write(description, config) -> Path:
         runs=[["tiny", corpus, kind] for corpus, kind in KINDS.items()],
         settings=config,
         captions=captions,
+        benchmarked={"extract_attention": ["model", "corpus", "shard"]},
+        named={"models": ["tiny"], "corpora": dict.fromkeys(KINDS, 1), "series": []},
     )
     return Path("results/report.html").absolute()

@@ -185,18 +185,40 @@ def sep_table(*rows):
 
 
 def test_what_norms_claims_found_is_taken_as_it_is():
-    found = sep_table(
-        ("cls_then_sep", "sep_minus_cls_by_layer", 0.4), ("sep_is_no_op", "relative_value_norm_by_attention", 0.05)
-    )
+    found = sep_table(("cls_then_sep", "sep_minus_cls_by_layer", 0.4), ("sep_is_no_op", "gradient_by_attention", 0.05))
     rows = judged("text", describe(3), sep=found)
     assert rows["sep_grows_with_layer"]["verdict"] == "holds"
-    row = rows["sep_norm_drops"]
+    row = rows["sep_gradient_drops"]
     assert (row["value"], row["ci_low"], row["ci_high"]) == (0.05, 0.05 - 0.1, 0.05 + 0.1)
     assert row["verdict"] == "undecided"
-    assert rows["sep_gradient_drops"]["detail"] == "no gradients: no head for masked tokens"
+    assert rows["sep_is_no_op"]["detail"] == "too few values to test"
+    none = judged("text", describe(3), sep=sep_table(("sep_is_no_op", "value_norm_by_attention", 0.05)))
+    assert none["sep_gradient_drops"]["detail"] == "no gradients: no head for masked tokens"
     empty = judged("text", describe(3, architecture="GPT2Model"), sep=sep_table())
     assert "found GPT2Model" in empty["sep_grows_with_layer"]["detail"]
-    assert judged("text", describe(3), sep=sep_table())["sep_norm_drops"]["detail"] == "no separator or no [CLS]"
+    assert judged("text", describe(3), sep=sep_table())["sep_is_no_op"]["detail"] == "no separator or no [CLS]"
+
+
+@pytest.mark.parametrize(
+    ("supported", "value", "high", "answer"),
+    [
+        (["yes"] * 3 + ["no"] * 7 + ["undecided"], 3 / 11, 4 / 11, "does not hold"),  # of 11, as in the demo
+        (["yes"] * 3 + ["no"], 0.75, 0.75, "holds"),
+        (["yes", "no"], 0.5, 0.5, "does not hold"),  # half are not most
+        (["yes"] * 3 + ["undecided"] * 2, 0.6, 1, "holds"),
+        (["yes"] * 2 + ["no"] + ["undecided"] * 2, 0.4, 0.8, "undecided"),
+        (["undecided"] * 2, 0, 1, "undecided"),
+    ],
+)
+def test_that_attention_to_sep_is_a_no_op_is_judged_by_all_tests(supported, value, high, answer):
+    tested = [("sep_is_no_op", "norm_to_attention", 1, 0.5, 0.4, 0.6, "below 1", said) for said in [*supported, None]]
+    other = ("cls_is_no_op", "norm_to_attention", 1, 0.5, 0.4, 0.6, "below 1", "yes")
+    table = pl.DataFrame([*tested, other], SEP_COLUMNS, orient="row")
+    row = judged("text", describe(3), sep=table)["sep_is_no_op"]
+    assert (row["value"], row["ci_low"], row["ci_high"]) == (value, value, high)
+    assert row["verdict"] == answer
+    counts = [supported.count(verdict) for verdict in ("yes", "no", "undecided")]
+    assert row["detail"] == f"{counts[0]} of {len(supported)} tests for it, {counts[1]} against, {counts[2]} undecided"
 
 
 @pytest.mark.parametrize(("p_value", "answer"), [(0.001, "holds"), (0.3, "does not hold"), (None, NOT_APPLICABLE)])

@@ -5,12 +5,13 @@ import gzip
 import json
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 from checkpoints import REPOSITORY
-from test_report_sentences import described
+from test_report_sentences import MEASURES, described
 
 from headscope.charts.explorer import views
 from headscope.charts.theme import page, specification
@@ -19,12 +20,12 @@ from headscope.encoding import ENCODED, Encoded, Kind
 from headscope.errors import InputError
 from headscope.report.examples import counts_of, examples_to_show, quantised, shown_example
 from headscope.report.explorer import explorer_data
-from headscope.report.facts import jobs, seconds_of, shareable, time_part
+from headscope.report.facts import jobs, shareable, time_of, time_part
 from headscope.report.machine import machine, versions
 from headscope.report.packing import packed
 from headscope.report.page import Run, report, tight
 from headscope.report.results import Results, Shown
-from headscope.report.shown import anchor, as_part
+from headscope.report.shown import MOST_BYTES, MOST_ROWS, anchor, as_part, carried
 
 RULES = REPOSITORY / "workflow" / "rules"
 
@@ -91,6 +92,17 @@ def test_counts_are_of_all_examples():
         (r"C:\Users\someone\a.txt", "…/a.txt"),
         ("config/demo/text.txt:3", "config/demo/text.txt:3"),
         ("https://example.org/a.txt", "https://example.org/a.txt"),
+        ("https://me:secret@example.org/a@b.txt", "https://example.org/a@b.txt"),
+        ("https://me:se@cret@example.org", "https://example.org"),
+        ("https://example.org/a.txt?token=secret", "https://example.org/a.txt?…"),
+        ("file:///home/someone/a.txt", "…/a.txt"),
+        ("FILE:a/b.txt", "…/b.txt"),
+        ("git+file:///home/someone/a", "…/a"),
+        ("../../home/someone/a.txt:12", "…/a.txt:12"),
+        ("data/../../someone/a.txt", "…/a.txt"),
+        (r"..\someone\a.txt", "…/a.txt"),
+        ("~someone/bert", "…/bert"),
+        ("two..dots/a.txt", "two..dots/a.txt"),
         ("package:gt/model", "package:gt/model"),
         ({"path": ["/a/b", 3, None]}, {"path": ["…/b", 3, None]}),
     ],
@@ -105,15 +117,25 @@ def test_times_are_read_from_benchmarks(tmp_path):
         "count/tiny/few/2-of-2": "2.5\t90",
         "read/few": "9.0\tNA",
         "count/tiny/other/1-of-1": "4.0\t-",
+        # of another config that was run in the same place: its shards, a model, a corpus, a rule, a path
+        "count/tiny/few/1-of-3": "64\t-",
+        "count/gone/few/1-of-2": "64\t-",
+        "read/gone": "64\t-",
+        "gone/few": "64\t-",
+        "read/tiny/few": "64\t-",
     }
+    benchmarked = {"count": ["model", "corpus", "shard"], "read": ["corpus"]}
+    named = {"models": ["tiny"], "corpora": {"few": 2, "other": 1}, "series": []}
     for name, line in lines.items():
         path = tmp_path / f"{name}.benchmark.tsv"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"s\tmax_rss\n{line}\n", "utf-8")
-    done = jobs(tmp_path)
-    assert seconds_of(done, "tiny", "few") == 4.0
+    done = jobs(tmp_path, benchmarked, named)
+    assert time_of(done, "tiny", "few") == {"Time of its jobs": "4 s, as far as their logs are here"}
+    assert time_of(done, "tiny", "nothing") == {}
     assert time_part(done).rows == [["read", "1", "9.0", "9.0", "–"], ["count", "3", "8.0", "4.0", "100"]]
-    assert jobs(tmp_path / "nowhere") == []
+    assert jobs(tmp_path / "nowhere", benchmarked, named) == []
+    assert time_part([]) is None
 
 
 def test_the_machine_is_a_class_and_has_no_name():
@@ -143,6 +165,66 @@ def test_a_table_shows_what_is_missing():
     part = as_part(table, "t")
     assert part.rows == [["<b>", "−0.1235", "yes"], ["–", "–", "–"]]
     assert [column.is_text for column in part.columns] == [True, False, False]
+
+
+def test_of_a_large_table_the_page_carries_the_first_rows():
+    table = pl.DataFrame({"number": range(MOST_ROWS + 1)})
+    csv, rows = carried(table)
+    assert (rows, csv.splitlines()[-1]) == (MOST_ROWS, str(MOST_ROWS - 1))
+    assert carried(table[1:])[1] == MOST_ROWS, "the whole of it"
+    wide = pl.DataFrame({"text": ["ä" * 499_999] * 5})  # 1 MB a row with its line end, behind one header of 5
+    csv, rows = carried(wide)
+    assert rows == 1
+    assert len(csv.encode()) == len("text\n") + 2 * 499_999 + 1 <= MOST_BYTES
+    assert carried(pl.DataFrame({"text": ["a" * MOST_BYTES]})) == ("text\n", 0), "a row that is too long"
+    assert carried(table.clear()) == ("number\n", 0)
+
+
+def large_run(layers=24, heads=16):
+    """The tables of a text corpus of a model as large as they come, filled with what hardly packs."""
+    drawn = np.random.default_rng(0)
+    layer, head = (1 + part.ravel().astype(np.uint16) for part in np.indices((layers, heads)))
+    named = {"layer": layer, "head": head}
+    pairs = {name: np.repeat(part, layers * heads) for name, part in named.items()}
+    pairs |= {f"other_{name}": np.tile(part, layers * heads) for name, part in named.items()}
+    measures = (*MEASURES, "to_first", "sep_to_sep", "other_to_sep", "entropy_from_cls")
+    columns = {f"{name}{end}": drawn.random(layers * heads) for name in measures for end in ("", "_se")}
+    places = {"x": drawn.random(layers * heads), "y": drawn.random(layers * heads)}
+    scored = [(relation, way) for relation in range(60) for way in ("dependent_to_head", "head_to_dependent")]
+    each = {name: np.tile(part, len(scored)) for name, part in named.items()}
+    each |= {"relation": np.repeat([f"relation-{number}" for number, _ in scored], layers * heads).tolist()}
+    each |= {"direction": np.repeat([way for _, way in scored], layers * heads).tolist()}
+    syntax = pl.DataFrame(each | {"accuracy": drawn.random(len(scored) * layers * heads)}).with_columns(
+        scheme=pl.lit("ud"), total=1000, correct=(1000 * pl.col("accuracy")).cast(pl.Int64)
+    )
+    best = syntax.sort("accuracy").unique("relation", keep="last", maintain_order=True).drop("correct")
+    numbers = {"ci_low": 0.9, "ci_high": 0.99, "held_out_accuracy": 0.9, "baseline_accuracy": 0.2, "baseline_offset": 1}
+    tests = {"within": [0.1], "between": [0.2], "p_value": [0.01]}
+    return {
+        "tiny/few/surface/heads": pl.DataFrame(named | columns),
+        "tiny/few/surface/uniform": pl.DataFrame({"layer": range(1, layers + 1)}).with_columns(entropy=pl.lit(5.0)),
+        "tiny/few/clusters/divergence": pl.DataFrame(pairs | {"divergence": drawn.random(len(pairs["layer"]))}),
+        "tiny/few/clusters/map": pl.DataFrame(named | places).with_columns(behaviour=pl.lit("other")),
+        "tiny/few/clusters/tests": pl.DataFrame(tests),
+        "tiny/trees/syntax/heads": syntax,
+        "tiny/trees/syntax/table1": best.with_columns(pl.lit(value).alias(name) for name, value in numbers.items()),
+    }
+
+
+def test_the_page_of_a_large_model_stays_below_15_mb(results):
+    found = results(**large_run())
+    pairs = found.table("tiny/few/clusters/divergence").height
+    assert pairs == 384**2
+    drawn = np.random.default_rng(1)
+    maps = {"example": 1, "where": "a", "rows": ["a"] * 24, "left_out": 0, "weights": drawn.bytes(384 * 24 * 24)}
+    of_large = replace(described(), layers=24, heads=16)
+    runs = [shown(found, corpus, kind)._replace(described=of_large) for corpus, kind in
+            (("few", "text"), ("trees", "treebank"))]  # fmt: skip
+    text = whole_page(found, runs, examples=pl.DataFrame([maps] * 3))
+    assert len(text.encode("utf-8")) < 12e6, "figures and the library that draws them are not in it: 3 MB are left"
+    note = f"The first 20,000 of {pairs:,} rows; results/tiny/few/clusters/divergence.csv has all of them."
+    assert note in text
+    assert 'data-name="tiny-few-clusters-divergence-first-20000-rows.csv"' in text
 
 
 def test_the_name_of_a_head_is_not_broken():
@@ -227,14 +309,15 @@ def test_a_measure_that_a_model_does_not_have_is_left_out(results):
     assert (data["relations"], data["corpora"][0]["map"], data["corpora"][0]["examples"]) == ([], None, [])
 
 
-def whole_page(found, runs, captions=None):
+def whole_page(found, runs, captions=None, examples=None):
     corpora = [
         {"name": "few", "kind": "text", "path": "/secret/few.txt"},
         {"name": "trees", "kind": "treebank", "path": "t"},
     ]
     settings = {"corpora": [corpus | {"url": None, "format": "<f>"} for corpus in corpora]}
+    settings |= {"syntax": {"scheme": "stanford", "rare": 2}, "coreference": {"candidates": "mentions"}}
     counted = {"examples": 2, "truncated": 0, "tokens": 9, "rows": 9, "fingerprint": "f"}
-    made = [Run(run, pl.DataFrame(), counted) for run in runs]
+    made = [Run(run, pl.DataFrame() if examples is None else examples, counted) for run in runs]
     about = {"machine": {"Cores": "2"}, "versions": {"torch": "2"}}
     return report(made, [described()], found, settings, captions or {}, about, [], "let library = 1;")
 
@@ -244,6 +327,15 @@ def test_a_page_of_any_part_of_a_run_is_made(results):
     text = whole_page(found, [shown(found, "few", "text"), shown(found, "trees", "treebank")])
     assert "Head 1\u20111 finds the head word of a direct object (dobj) in 70\u00a0% of ten cases" in text
     assert "There are no norms" in text
+    found_first = ["What was found in tiny", "<nav", 'id="explorer"', 'id="run-tiny-2f-few"', 'id="what-was-run"']
+    places = [text.index(part) for part in found_first]
+    assert places == sorted(places), "what was found comes first, what was run last"
+    findings = text[places[0] : places[1]]
+    assert re.findall(r"<li>(Head [^ ]+ finds the head word of [^ ]+ [^ ]+)", findings) == [
+        *("Head 1\u20111 finds the head word of a direct", "Head 1\u20112 finds the head word of any dependent"),
+    ]
+    assert '<a class="where" href="#tiny-2f-trees-syntax">trees</a>' in findings
+    assert 'id="tiny-2f-trees-syntax"' in text
     assert "Beside the paper" not in text, "no claims were judged"
     assert "/secret" not in text
     assert "&lt;f&gt;" in text
@@ -253,8 +345,12 @@ def test_a_page_of_any_part_of_a_run_is_made(results):
 
 
 def test_what_is_of_several_models_or_steps_has_its_own_section(results, tmp_path):
-    table = pl.DataFrame({"model": ["tiny"], "mean": [0.5]})
-    found = results(**{"compare/few/surface": table, "series/run/trees/syntax/best": table})
+    surface = {"model": ["tiny", "other"], "measure": ["to_sep"] * 2, "heads": [2, 2], "mean": [0.5, 0.25]}
+    best = {"step": [0, 9], "scheme": ["ud"] * 2, "relation": ["all"] * 2, "total": [7, 7], "accuracy": [0.1, 0.5]}
+    best |= {"layer": [1, 1], "head": [2, 1]}
+    found = results(
+        **{"compare/few/surface": pl.DataFrame(surface), "series/run/trees/syntax/best": pl.DataFrame(best)}
+    )
     figures = {
         "compare/few/tiny/other/figures/compare_divergence": "A & B",
         "series/run/trees/figures/series_syntax": "C",
@@ -268,6 +364,8 @@ def test_what_is_of_several_models_or_steps_has_its_own_section(results, tmp_pat
     text = whole_page(found, [], captions)
     for heading in ("Models on few", "Training of run on trees"):
         assert f">{heading}</h3>" in text
+    assert "a head of tiny gives it 50.0\u00a0% on average, one of other 25.0\u00a0%." in text
+    assert "the best head finds 10\u00a0% at step 0 (1\u20112) and 50\u00a0% at step 9 (1\u20111)." in text
     assert "<figcaption>tiny and other</figcaption>" in text
     assert 'aria-label="A &amp; B"' in text
     assert 'data-name="compare-few-surface.csv"' in text

@@ -4,6 +4,7 @@ import math
 import threading
 from functools import partial
 from hashlib import sha256
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -26,6 +27,13 @@ CLAIMS = {"judge_claims": 1, "compare_claims": 1}
 WRITTEN = {"write_report": 1}
 REPORT = {"choose_report_examples": 1, "describe_machine": 1} | WRITTEN
 ALL_JOBS = READING | {"list_skipped": 1} | OF_MAPS | NORMS | GRADIENTS | {"draw_figure_3": 1} | CLAIMS | REPORT
+
+CATEGORIES = {
+    **dict.fromkeys(("figure_1", "figure_2", "figure_4"), "Surface patterns"),
+    "figure_3": "Gradients",
+    "figure_sep": "Norms",
+    **dict.fromkeys(("figure_6", "divergence"), "Clusters"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -285,10 +293,40 @@ def test_bad_input_of_a_job_is_one_sentence_and_the_rest_goes_on(fresh):
     assert not (fresh / "attention").exists()
 
 
+def embedded_json(page, name):
+    """What Snakemake's own report carries under a name."""
+    start = f'<script id="{name}">\n    var {name} = '
+    return json.JSONDecoder().raw_decode(page.split(start)[1])[0]
+
+
 def test_snakemakes_own_report_is_made(finished):
     run = snakemake(finished, "--report", "report.html")
     assert run.returncode == 0, run.stdout
-    assert "figure_2.html" in (finished / "report.html").read_text("utf-8")
+    page = (finished / "report.html").read_text("utf-8")
+    embedded, categories = (embedded_json(page, name) for name in ("results", "categories"))
+    placed = {path: category for category, parts in categories.items() for paths in parts.values() for path in paths}
+    shown = {str(path.relative_to(finished)) for path in (finished / "results").rglob("*.html")}
+    assert set(embedded) == set(placed) == shown - {"results/report.html"}, (
+        "every page but our own report, which has all"
+    )
+    figures = {Path(path).stem: category for path, category in placed.items() if "figures" in path}
+    assert figures == CATEGORIES
+    assert placed[f"{RESULTS}/norms/claims.html"] == "Norms"
+    assert placed["results/compare/claims.html"] == "Comparison"
+    captions = [figure["caption"] for figure in embedded.values()]
+    assert all(caption.startswith("<p>") for caption in captions)
+    assert len(set(captions)) == len(captions), "each its own"
+    assert not any("{{" in caption for caption in captions)
+    assert "tiny on few" in embedded[f"{RESULTS}/figures/figure_2.html"]["caption"]
+    assert all(figure["labels"]["figure"] for figure in embedded.values())
+
+
+def test_the_report_has_the_times_of_the_jobs_of_the_run(finished):
+    page = (finished / "results" / "report.html").read_text("utf-8")
+    assert page.count("<dt>Time of its jobs</dt>") == 1
+    of_rules = page.split("Time and memory of each rule")[1].split("</table>")[0]
+    for rule in ("read_text", "extract_attention", "count_surface"):
+        assert rule in of_rules
 
 
 def test_a_causal_model_without_special_tokens_goes_all_the_way(tmp_path, tmp_path_factory):

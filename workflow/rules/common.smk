@@ -387,3 +387,19 @@ def reported_files():
     made = dict.fromkeys(str(file) for analysis in analyses for file in analysis.input)
     tables = [file.removesuffix(".csv") + ".parquet" for file in made if file.endswith(".csv")]
     return tables + [file for file in made if Path(file).parent.name == "figures" and file.endswith(".html")]
+
+
+def benchmarked(wildcards):
+    """
+    A param: the wildcards of each rule's benchmark, in the order of its path below `logs`, by the name of the rule.
+
+    A path has the constraint of a wildcard behind its name: `{model,one|other}`.
+    """
+    paths = [str(rule.benchmark) for rule in workflow.rules if rule.benchmark]
+    found = [re.search(r"logs/(\w+)/(.+)\.benchmark\.tsv", path) for path in paths]
+    return {match[1]: re.findall(r"{(\w+)[,}]", match[2]) for match in sorted(found, key=lambda match: match[1])}
+
+
+def named(wildcards):
+    """A param: the models, corpora, their number of jobs and the series of this config, whose benchmarks are counted."""
+    return {"models": [*MODELS], "corpora": {corpus: jobs(corpus) for corpus in CORPORA}, "series": [*SERIES]}

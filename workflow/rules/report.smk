@@ -69,6 +69,8 @@ rule write_report:
         runs=[[model, corpus, CORPORA[corpus]["kind"]] for model, corpus in judged_runs()],
         settings=lambda wildcards: config,
         captions=lambda wildcards: CAPTIONS,
+        benchmarked=benchmarked,
+        named=named,
         code=code_of("write_report"),
     script:
         "../../scripts/write_report.py"

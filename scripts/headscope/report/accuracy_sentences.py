@@ -1,13 +1,22 @@
-"""What Tables 1, 2 and 3 and the comparison of models say, as sentences: a table in, sentences out."""
+"""What Table 1 and the paper's claims say, as sentences: a table in, sentences out."""
 
 import polars as pl
 
 from headscope.comparison.claims import NOT_APPLICABLE, VERDICTS
-from headscope.coreference.names import CANDIDATE_NAMES, DIRECTIONS
 from headscope.pages import is_missing
-from headscope.probes.names import ATTENTION, ATTENTION_WORDS, BEST_OFFSET, PRINTED, RIGHT_BRANCHING, STRUCTURAL
-from headscope.report.words import count, head, interval, listed, percent, relation, that, with_article
-from headscope.syntax.names import ALL, relations_to_show, scheme_in
+from headscope.report.words import (
+    capitalised,
+    count,
+    head,
+    held_out,
+    interval,
+    listed,
+    percent,
+    relation,
+    that,
+    with_article,
+)
+from headscope.syntax.names import ALL, common_relations, relations_to_show, scheme_in
 from headscope.syntax.names import DIRECTIONS as TREE_DIRECTIONS
 
 
@@ -24,7 +33,7 @@ def relation_sentence(row: dict) -> str:
         return f"No case of {what} was scored."
     said = (
         f"Head {head(row)} finds {what} in {percent(accuracy)} of {count(row['total'], 'case')}"
-        f"{interval(row['ci_low'], row['ci_high'])}"
+        f"{interval(row['ci_low'], row['ci_high'])}{held_out(row['held_out_accuracy'], 'sentences')}"
     )
     if is_missing(row["baseline_accuracy"]):
         return f"{said}."
@@ -42,60 +51,45 @@ def _places(offset: int) -> str:
 
 
 def syntax_sentences(table1: pl.DataFrame, scheme: str, rare: int) -> list[str]:
-    """Say what the best heads find: of the relations that figure 5 shows, then of all; the table `syntax/table1`."""
+    """
+    Say what the best heads find: of the relations that figure 5 shows, of that where they do worst, and of all.
+
+    Parameters
+    ----------
+    table1
+        The table `syntax/table1`.
+    """
     shown = relations_to_show(table1, scheme, [], rare).to_dicts()
     every = table1.filter(scheme=scheme_in(table1, scheme), relation=ALL).to_dicts()
     if not shown:
         return [*map(relation_sentence, every), f"No relation has {count(rare, 'dependent')} or more."]
-    return [relation_sentence(row) for row in shown + every]
+    common = common_relations(table1, scheme, rare)[0].filter(pl.col("relation") != ALL)
+    said = [*map(relation_sentence, shown), *_worst(common), *map(relation_sentence, every)]
+    return [*_why_these(len(shown), common.height, rare), *said]
 
 
-def coreference_sentences(table2: pl.DataFrame, candidates: str) -> list[str]:
-    """Say how well the best head finds antecedents; the table `coreference/table2`."""
-    rows = {row["predictor"]: row for row in table2.filter(candidates=candidates).to_dicts()}
-    best = rows.get("head")
-    if best is None or is_missing(best["all_accuracy"]):
-        return ["No mention has an antecedent, so there is nothing to score."]
-    way = "an antecedent of a mention" if best["direction"] == DIRECTIONS[0] else "the mention from its antecedent"
-    said = (
-        f"Head {head(best)} finds {way} among {CANDIDATE_NAMES[candidates]} in {percent(best['all_accuracy'])} of "
-        f"{count(best['all_total'], 'case')}{interval(best['all_ci_low'], best['all_ci_high'])}"
-    )
-    beside = {"nearest": "taking the nearest finds", "rules": "a resolver of four rules finds"}
-    others = [
-        f"{name} {percent(rows[predictor]['all_accuracy'])}"
-        for predictor, name in beside.items()
-        if predictor in rows and not is_missing(rows[predictor]["all_accuracy"])
+def _why_these(shown: int, common: int, rare: int) -> list[str]:
+    if shown == common:
+        return []
+    listed_are = f"{capitalised(count(shown, 'relation'))} of {common:,} with {count(rare, 'dependent')} or more"
+    return [
+        f"{listed_are} {'is' if shown == 1 else 'are'} listed: where the best head gains most over always guessing one "
+        "place, by the lower end of its interval."
     ]
-    kinds = [
-        f"{percent(best[f'{kind}_accuracy'])} of {count(best[f'{kind}_total'], name)}"
-        for kind, name in (("pronoun", "pronoun"), ("proper", "proper noun"), ("nominal", "other noun"))
-        if best[f"{kind}_total"] and not is_missing(best[f"{kind}_accuracy"])
-    ]
-    sentences = [f"{said}; {' and '.join(others)}." if others else f"{said}."]
-    return sentences + ([f"It is right about {listed(kinds)}."] if kinds else [])
 
 
-def probe_sentences(table3: pl.DataFrame) -> list[str]:
-    """Say how much of the trees the probes find; the table `probes/table3`."""
-    rows = {row["probe"]: row for row in table3.to_dicts()}
-    found = [
-        f"{PRINTED[probe]}: {percent(rows[probe]['uas'])}{interval(rows[probe]['uas_low'], rows[probe]['uas_high'])}"
-        for probe in (ATTENTION, ATTENTION_WORDS, RIGHT_BRANCHING, BEST_OFFSET)
-        if probe in rows and not is_missing(rows[probe]["uas"])
+def _worst(common: pl.DataFrame) -> list[str]:
+    """Name the relation where the best head does worst against the guess, of at least two; ties by name."""
+    gain = pl.col("accuracy") - pl.col("baseline_accuracy")
+    ranked = common.drop_nulls(["accuracy", "baseline_accuracy"]).sort(gain, "relation")
+    if ranked.height < 2:
+        return []
+    row = ranked.row(0, named=True)
+    does = "do worst against" if row["accuracy"] < row["baseline_accuracy"] else "gain least over"
+    return [
+        f"Heads {does} such a guess with the {relation(row['relation'])}: head {head(row)} finds "
+        f"{percent(row['accuracy'])} of {count(row['total'], 'case')}, the guess {percent(row['baseline_accuracy'])}."
     ]
-    sentences = [f"Of the words, the head word is found in so many cases: {', '.join(found)}."] if found else []
-    best = rows.get(ATTENTION)
-    if best and not is_missing(best["selectivity"]):
-        points, more = abs(100 * best["selectivity"]), "less" if best["selectivity"] >= 0 else "more"
-        sentences.append(f"On permuted trees the probe over attention alone finds {points:.0f} points {more}.")
-    structural = rows.get(STRUCTURAL)
-    if structural and not is_missing(structural["uuas"]):
-        sentences.append(
-            f"The structural probe over hidden states finds {percent(structural['uuas'])} of the edges"
-            f"{interval(structural['uuas_low'], structural['uuas_high'])}."
-        )
-    return sentences or ["Nothing was scored."]
 
 
 def claims_sentences(claims: pl.DataFrame) -> list[str]:

@@ -7,7 +7,8 @@ import polars as pl
 
 from headscope.coreference.names import TYPES
 from headscope.pages import is_missing
-from headscope.report.accuracy_sentences import coreference_sentences, relation_sentence
+from headscope.report.accuracy_sentences import relation_sentence
+from headscope.report.coreference_sentences import coreference_sentences
 from headscope.report.measures import measures
 from headscope.report.results import Shown
 from headscope.report.words import relation

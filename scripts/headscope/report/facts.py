@@ -1,6 +1,7 @@
 """What was run: models, corpora, counts, config, times; nothing that names a machine or a folder on it."""
 
 import csv
+import re
 from collections import defaultdict
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import NamedTuple
@@ -10,19 +11,25 @@ from headscope.pages import Column, Part
 from headscope.report.words import count
 
 BENCHMARK = ".benchmark.tsv"
+TIMES = (
+    "Wall time of the jobs of this config that ran last, as far as their logs are here; some ran at the same time, "
+    "some perhaps on other machines."
+)
+ADDRESS = re.compile(r"([A-Za-z][\w+.-]*://)(?:[^/?#]*@)?([^?#]*)(.*)", re.DOTALL)  # scheme, path, query
+LOCAL = re.compile(r"(?:[\w+.-]*\+)?file:", re.IGNORECASE)
 
 
 class Job(NamedTuple):
-    """The benchmark of one job: its rule, its wildcards in their order, wall time in seconds, most memory in MiB."""
+    """The benchmark of one job: its rule, its wildcards by name, wall time in seconds, most memory in MiB."""
 
     rule: str
-    wildcards: tuple[str, ...]
+    wildcards: dict[str, str]
     seconds: float
     memory: float | None
 
 
 def shareable(value):
-    """Return a config, or a part of it, in which a path of this machine has no more than its last part."""
+    """Return a config, or a part of it, without what is of this machine or secret: see `_shareable_path`."""
     match value:
         case str():
             return _shareable_path(value)
@@ -34,32 +41,68 @@ def shareable(value):
 
 
 def _shareable_path(text: str) -> str:
-    """Shorten an absolute path, also one behind which a line or more words stand; leave anything else."""
-    if text.startswith("~") or PurePosixPath(text).is_absolute():
-        return f"…/{PurePosixPath(text).name}"
-    return f"…/{PureWindowsPath(text).name}" if PureWindowsPath(text).is_absolute() else text
+    """
+    Return a path or address that others may see; a line or more words may stand behind it.
+
+    A path that leads out of the folder of the run (absolute, `~`, `..`, `file:`) keeps its last part; an address loses
+    the name, password and query in it, which may be keys. Anything else stays.
+    """
+    address = ADDRESS.fullmatch(text)
+    if address and not LOCAL.match(text):
+        scheme, place, query = address.groups()
+        return f"{scheme}{place}{'?…' if query else ''}"
+    path = PureWindowsPath(text)  # knows both slashes
+    leads_out = text.startswith("~") or ".." in path.parts or PurePosixPath(text).is_absolute() or path.is_absolute()
+    return f"…/{path.name}" if leads_out or LOCAL.match(text) else text
 
 
-def jobs(folder: Path) -> list[Job]:
-    """Read the benchmarks that jobs left below a folder of logs, in the order of their paths."""
+def jobs(folder: Path, benchmarked: dict[str, list[str]], named: dict) -> list[Job]:
+    """
+    Read the benchmarks that the jobs of a config left below a folder of logs, in the order of their paths.
+
+    Parameters
+    ----------
+    benchmarked
+        The names of wildcards in the path of a benchmark, by the name of its rule.
+    named
+        What the config has: `models`, `corpora` with the number of their jobs, `series`. A benchmark of anything else
+        is of another config that was run in the same place, and left out.
+    """
     found = []
     for path in sorted(folder.rglob(f"*{BENCHMARK}")):
-        rule, *wildcards = str(path.relative_to(folder)).removesuffix(BENCHMARK).split("/")
+        rule, *values = str(path.relative_to(folder)).removesuffix(BENCHMARK).split("/")
+        names = benchmarked.get(rule)
+        if names is None or len(names) != len(values):
+            continue
+        wildcards = dict(zip(names, values, strict=True))
+        if not _is_of(wildcards, named):
+            continue
         with open(path, encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file, delimiter="\t"):
                 memory = row.get("max_rss", "")
                 known = memory.replace(".", "", 1).isdigit()
-                found.append(Job(rule, tuple(wildcards), float(row["s"]), float(memory) if known else None))
+                found.append(Job(rule, wildcards, float(row["s"]), float(memory) if known else None))
     return found
 
 
-def seconds_of(benchmarks: list[Job], model: str, corpus: str) -> float:
-    """Return the wall time of all jobs of a model on a corpus."""
-    return sum(job.seconds for job in benchmarks if job.wildcards[:2] == (model, corpus))
+def _is_of(wildcards: dict[str, str], named: dict) -> bool:
+    known = {"model": named["models"], "other": named["models"], "corpus": named["corpora"], "series": named["series"]}
+    if any(value not in known[name] for name, value in wildcards.items() if name in known):
+        return False
+    return "shard" not in wildcards or wildcards["shard"].endswith(f"-of-{named['corpora'][wildcards['corpus']]}")
 
 
-def time_part(benchmarks: list[Job]) -> Part:
-    """Return a table of the time and memory of each rule, the longest first."""
+def time_of(benchmarks: list[Job], model: str, corpus: str) -> dict[str, str]:
+    """Return the wall time of all jobs of a model on a corpus as a fact; nothing where no log of one is here."""
+    pair = {"model": model, "corpus": corpus}.items()
+    seconds = [job.seconds for job in benchmarks if pair <= job.wildcards.items()]
+    return {"Time of its jobs": f"{sum(seconds):.0f} s, as far as their logs are here"} if seconds else {}
+
+
+def time_part(benchmarks: list[Job]) -> Part | None:
+    """Return a table of the time and memory of each rule, the longest first; None where no logs are here."""
+    if not benchmarks:
+        return None
     of_rule = defaultdict(list)
     for job in benchmarks:
         of_rule[job.rule].append(job)
@@ -70,7 +113,7 @@ def time_part(benchmarks: list[Job]) -> Part:
         rows.append([rule, str(len(done)), f"{total:.1f}", f"{longest:.1f}", f"{max(memory):.0f}" if memory else "–"])
     names = ("Jobs", "Seconds, together", "Seconds, longest", "Most memory (MiB)")
     columns = (Column("Rule", is_text=True), *map(Column, names))
-    return Part("Time and memory", columns, rows, ["Wall time of the jobs that ran last; some ran at the same time."])
+    return Part("Time and memory", columns, rows, [TIMES])
 
 
 def model_facts(described: Description) -> dict[str, str]:

@@ -13,19 +13,23 @@ from markupsafe import Markup
 
 from headscope import __version__
 from headscope.charts.explorer import views
-from headscope.comparison.claims_page import paper_claims_parts
 from headscope.description import Description
 from headscope.pages import STYLE
 from headscope.report.accuracy_sentences import claims_sentences
 from headscope.report.explorer import explorer_data
-from headscope.report.facts import Job, corpus_facts, model_facts, seconds_of, shareable, time_part
+from headscope.report.facts import Job, corpus_facts, model_facts, shareable, time_of, time_part
 from headscope.report.results import Results, Shown
-from headscope.report.sections import analyses_of, claims_part
+from headscope.report.sections import Analysis, analyses_of, claims_part
 from headscope.report.shown import Section, Shelf, anchor, printed
 from headscope.report.surface_sentences import skipped_sentence
+from headscope.report.together import CLAIMS, Ways, together_sections
+from headscope.report.words import capitalised
 
 FOLDER = Path(__file__).parent
-CLAIMS = "compare/claims"
+
+
+MOST_TOLD, MOST_FINDINGS = ("syntax", "coreference", "probes", "surface", "clusters", "norms"), 5
+"""The analyses in the order of their findings at the top, and how many of these a model has beside its claims."""
 
 
 class Run(NamedTuple):
@@ -62,15 +66,18 @@ def report(
     machine
         What `describe_machine` wrote.
     benchmarks
-        Of the jobs.
+        Of the jobs of this config, as far as their logs are here.
     library
         The library that draws, as `headscope.charts.javascript.bundle` returns it.
     """
     shelf, claims = Shelf(results, captions), results.table(CLAIMS)
     corpora = {corpus["name"]: corpus for corpus in settings["corpora"]}
     shown_runs = [_run(run, corpora[run.shown.corpus], claims, benchmarks, shelf) for run in runs]
-    together = _together(results, claims, {model.name: model.title for model in described}, shelf)
+    titles = {model.name: model.title for model in described}
+    ways = Ways(settings["syntax"]["scheme"], settings["coreference"]["candidates"], settings["syntax"]["rare"])
+    together = together_sections(results, claims, titles, shelf, ways)
     explorers = _explorers(runs, shelf)
+    times = time_part(benchmarks)
     environment = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
@@ -78,18 +85,18 @@ def report(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["tight"] = tight
+    environment.filters |= {"tight": tight, "capitalised": capitalised}
     return environment.get_template("report.html.jinja").render(
         title="What the attention heads look at",
         subtitle="; ".join(run["title"] for run in shown_runs),
         style=Markup(STYLE + "\n" + (FOLDER / "report.css").read_text("utf-8")),
         script=Markup((FOLDER / "report.js").read_text("utf-8")),
         library=Markup(library),
-        claims=[] if claims is None else claims_sentences(claims),
+        findings=_findings(runs, claims),
         models=[{"title": model.title, "facts": model_facts(model)} for model in described],
         machine=machine["machine"],
         versions={"headscope": __version__} | machine["versions"],
-        times=Markup(printed([time_part(benchmarks)], "times")[0]),
+        times=None if times is None else printed([times], "times")[0],
         settings=yaml.safe_dump(shareable(settings), sort_keys=False, allow_unicode=True),
         runs=shown_runs,
         together=together,
@@ -108,12 +115,12 @@ def _run(run: Run, corpus: dict, claims: pl.DataFrame | None, benchmarks: list[J
     folder = f"{shown.described.name}/{shown.corpus}"
     facts = corpus_facts(corpus, run.counted)
     facts["Passed over"] = skipped_sentence(shown.table("skipped"))
-    facts["Time of its jobs"] = f"{seconds_of(benchmarks, shown.described.name, shown.corpus):.0f} s"
+    facts |= time_of(benchmarks, shown.described.name, shown.corpus)
     wildcards = {"model": shown.described.name, "corpus": shown.corpus}
     sections = []
     for analysis in analyses_of(shown):
         beside = claims_part(claims, analysis, shown)
-        name = f"{anchor(folder)}-{analysis.name}"
+        name = _section_of(shown, analysis)
         sections.append(
             Section(
                 name,
@@ -134,41 +141,27 @@ def _run(run: Run, corpus: dict, claims: pl.DataFrame | None, benchmarks: list[J
     }
 
 
-def _together(results: Results, claims: pl.DataFrame | None, titles: dict[str, str], shelf: Shelf) -> list[Section]:
-    """What is of no single run: all claims, then each folder of comparisons and of series."""
-    sections = []
-    if claims is not None:
-        judged = {model: title for model, title in titles.items() if model in claims["model"]}
-        parts = printed(paper_claims_parts(claims, judged), "claims-table")
-        tables = shelf.tables([CLAIMS])
-        sections.append(Section("claims", "The paper's claims", claims_sentences(claims), None, [], parts, tables))
-    for above, title in (("compare", "Models on {}"), ("series", "Training of {}")):
-        for folder, names in _folders(results, f"{above}/").items():
-            tables, figures = names
-            wildcards = _wildcards(folder)
-            shown = [figure for name in figures for figure in shelf.figures([name], **wildcards | _wildcards(name))]
-            heading = title.format(" on ".join(folder.split("/")[1:]))
-            sections.append(Section(anchor(folder), heading, [], None, shown, [], shelf.tables(tables, f"{folder}/")))
-    return sections
+def _section_of(shown: Shown, analysis: Analysis) -> str:
+    """Return the id of a section."""
+    return f"{anchor(f'{shown.described.name}/{shown.corpus}')}-{analysis.name}"
 
 
-def _folders(results: Results, above: str) -> dict[str, tuple[list[str], list[str]]]:
-    """The tables and figures of each comparison (`compare/CORPUS`) or series (`series/SERIES/CORPUS`)."""
-    depth = 2 if above == "compare/" else 3
-    found = {}
-    for place, ending in enumerate(("parquet", "html")):
-        for name in results.names(ending, above):
-            if name != CLAIMS:
-                folder = "/".join(name.split("/")[:depth])
-                found.setdefault(folder, ([], []))[place].append(name)
-    return dict(sorted(found.items()))
-
-
-def _wildcards(name: str) -> dict[str, str]:
-    """The wildcards in the path of a comparison's or series' figure."""
-    above, *parts = name.split("/")
-    names = ("series", "corpus") if above == "series" else ("corpus", "model", "other")
-    return dict(zip(names, parts, strict=False))
+def _findings(runs: list[Run], claims: pl.DataFrame | None) -> list[dict]:
+    """Return the findings of each model: of its analyses, each on the first corpus that has any, and its claims."""
+    findings = []
+    for described, of_model in _by_model(runs):
+        found = {}
+        for shown in (run.shown for run in of_model):
+            for analysis in analyses_of(shown):
+                if not found.get(analysis.name):
+                    where = {"section": _section_of(shown, analysis), "corpus": shown.corpus}
+                    found[analysis.name] = [where | {"text": text} for text in analysis.find(shown)]
+        lines = [line for analysis in MOST_TOLD for line in found.get(analysis, [])][:MOST_FINDINGS]
+        judged = [] if claims is None else claims_sentences(claims.filter(model=described.name))
+        for text in judged:
+            lines.append({"section": "claims", "corpus": "", "text": text.removeprefix(f"{described.name}: ")})
+        findings.append({"title": described.title, "lines": lines})
+    return findings
 
 
 def _explorers(runs: list[Run], shelf: Shelf) -> list[dict[str, str]]:

@@ -196,6 +196,7 @@ function showBest() {
   update("best", BAR * best.length, { best: best.map((row, rank) => ({ ...row, rank, baseline })) }, picked());
   byId("best-title").textContent = title;
   byId("best-sentence").textContent = sentence;
+  byId("best-baseline").hidden = baseline === null;
 }
 
 function showExample() {

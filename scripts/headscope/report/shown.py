@@ -15,8 +15,10 @@ from headscope.report.facts import shareable
 from headscope.report.packing import packed
 from headscope.report.results import Results
 from headscope.report.words import count
+from headscope.writing import as_csv
 
 FEW_ROWS, PREVIEW = 24, 8
+MOST_ROWS, MOST_BYTES = 20_000, 2_000_000  # of a table's CSV in the page; the file of the run has all of it
 
 
 class Figure(NamedTuple):
@@ -28,13 +30,18 @@ class Figure(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table: the id of its packed CSV, its name, its size in words, what its file is called, its first rows."""
+    """
+    A table: the id of its packed CSV, its name, its size in words, what its file is called, its first rows.
+
+    `part`: what the CSV has where it is not the whole table, and which file of the run has all; empty where it is.
+    """
 
     id: str
     name: str
     size: str
     file: str
     preview: Markup
+    part: str
 
 
 class Section(NamedTuple):
@@ -79,20 +86,38 @@ class Shelf:
     def _table(self, name: str, table: pl.DataFrame, below: str) -> Table:
         if "where" in table.columns:
             table = table.with_columns(pl.col("where").map_elements(shareable, return_dtype=pl.String))
-        id = self.keep("table", name, table.write_csv())
+        csv, rows = carried(table)
+        id = self.keep("table", name, csv)
         few = table.height <= FEW_ROWS
         size = f"{count(table.height, 'row')}, {count(table.width, 'column')}" + (
             "" if few else f"; the first {PREVIEW}"
         )
-        part = as_part(table if few else table.head(PREVIEW), name.removeprefix(below))
-        preview = Markup(html_table(part, f"{id}-preview", level=4))
-        return Table(id, name.removeprefix(below), size, f"{name.replace('/', '-')}.csv", preview)
+        first = as_part(table if few else table.head(PREVIEW), name.removeprefix(below))
+        preview = Markup(html_table(first, f"{id}-preview", level=4))
+        file, whole = name.replace("/", "-"), rows == table.height
+        part = "" if whole else f"The first {rows:,} of {table.height:,} rows; results/{name}.csv has all of them."
+        file = f"{file}.csv" if whole else f"{file}-first-{rows}-rows.csv"
+        return Table(id, name.removeprefix(below), size, file, preview, part)
 
     def keep(self, kind: str, name: str, text: str) -> str:
         """Take a text into the page as data, and return its id."""
         id = f"{kind}-{anchor(name)}"
         self.packed[id] = packed(text)
         return id
+
+
+def carried(table: pl.DataFrame) -> tuple[str, int]:
+    """
+    Return the CSV of a table as the page carries it, and how many rows that has.
+
+    All of them; of a large table as many of the first as `MOST_ROWS` and `MOST_BYTES` (in UTF-8) allow.
+    """
+    csv = as_csv(table.head(MOST_ROWS))
+    rows = min(table.height, MOST_ROWS)
+    while rows and len(csv.encode("utf-8")) > MOST_BYTES:
+        rows = min(rows - 1, rows * MOST_BYTES // len(csv.encode("utf-8")))
+        csv = as_csv(table.head(rows))
+    return csv, rows
 
 
 def anchor(name: str) -> str:

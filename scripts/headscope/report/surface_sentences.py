@@ -7,6 +7,7 @@ from headscope.norms.architectures import why_not
 from headscope.report.words import capitalised, count, head, listed, percent, that
 
 HALF = 0.5
+SURE = 0.05  # a p-value below it tells a difference
 TARGETS = {
     "to_previous": "the previous token",
     "to_next": "the next token",
@@ -15,6 +16,8 @@ TARGETS = {
     "to_punctuation": "full stops and commas",
     "to_self": "the token itself",
 }
+NAMES = {measure: name.format(cls="[CLS]", sep="[SEP]") for measure, name in TARGETS.items()}
+"""Of several models, which may call them otherwise."""
 
 
 def surface_sentences(heads: pl.DataFrame, uniform: pl.DataFrame, described: Description) -> list[str]:
@@ -38,7 +41,7 @@ def _attention(heads: pl.DataFrame, known: dict[str, str]) -> list[str]:
         best = ranked.row(0, named=True)
         above = ranked.filter(pl.col(measure) > HALF)
         if above.is_empty():
-            most = f"no head gives {name} more than half of its attention; most gives head {head(best)}"
+            most = f"no head gives {name} more than half of its attention; head {head(best)} gives most"
             sentences.append(f"{capitalised(most)}, {percent(best[measure], 1)} on average.")
             continue
         heads_above = listed(map(head, above.to_dicts()))
@@ -63,6 +66,29 @@ def _breadth(heads: pl.DataFrame, uniform: pl.DataFrame) -> list[str]:
     if len(ranked) == 1:
         return [f"{said}."]
     return [f"{said}; head {head(narrowest)} most narrowly, with {narrowest['entropy']:.2f} nats."]
+
+
+def strongest_sentences(heads: pl.DataFrame, described: Description) -> list[str]:
+    """Say which head gives one thing most of its attention, the token itself left out; the table `surface/heads`."""
+    others = [measure for measure in TARGETS if measure != "to_self"]
+    every = heads.unpivot(others, index=["layer", "head"], variable_name="measure", value_name="share")
+    ranked = every.drop_nulls("share").sort(
+        "share", "layer", "head", descending=[True, False, False], maintain_order=True
+    )
+    return [
+        f"Head {head(row)} gives {_named(TARGETS[row['measure']], described)} {percent(row['share'], 1)} of its "
+        "attention, the most that any head gives one thing."
+        for row in ranked.head(1).to_dicts()
+    ]
+
+
+def maps_sentences(maps: pl.DataFrame) -> list[str]:
+    """Say which heads figure 1 shows, and as what; the table `surface/maps`."""
+    if maps.is_empty():
+        return []
+    panels = maps["panel"].unique(maintain_order=True).str.replace(r"(\d)%", "$1 %").to_list()
+    see = f"{count(len(panels), 'head')} {'sees' if len(panels) == 1 else 'see'}"
+    return [f"Figure 1 shows example {maps['example'][0]} as {see} it: {'; '.join(panels)}."]
 
 
 def _absent(heads: pl.DataFrame, names: dict[str, str], described: Description) -> list[str]:
@@ -123,10 +149,13 @@ def cluster_sentences(tests: pl.DataFrame, mapped: pl.DataFrame | None) -> list[
     row = tests.row(0, named=True)
     sentences = []
     if row["p_value"] is not None:
-        closer = "more alike" if row["within"] < row["between"] else "no more alike"
+        if row["p_value"] < SURE:
+            said = "Two heads of one layer are more alike than heads of different layers"
+        else:
+            said = "No difference can be told between two heads of one layer and heads of different layers"
         sentences.append(
-            f"Two heads of one layer are {closer} than heads of different layers: {row['within']:.3f} nats of "
-            f"divergence against {row['between']:.3f} (permutation test, p = {row['p_value']:.2g})."
+            f"{said}: {row['within']:.3f} nats of divergence against {row['between']:.3f} (permutation test, "
+            f"one-sided, p = {row['p_value']:.2g})."
         )
     else:
         sentences.append("There are too few heads to ask whether those of one layer are alike.")
@@ -137,6 +166,28 @@ def cluster_sentences(tests: pl.DataFrame, mapped: pl.DataFrame | None) -> list[
             f"{'does' if kinds.height == 1 else 'do'} one of the things that the map is coloured by."
         )
     return sentences
+
+
+def divergence_sentences(divergence: pl.DataFrame) -> list[str]:
+    """Name the two heads that are most alike and the two that are least; the table `clusters/divergence`."""
+    first = (pl.col("layer") < pl.col("other_layer")) | (
+        (pl.col("layer") == pl.col("other_layer")) & (pl.col("head") < pl.col("other_head"))
+    )
+    pairs = divergence.filter(first).drop_nulls("divergence").drop_nans("divergence")
+    ranked = pairs.sort("divergence", "layer", "head", "other_layer", "other_head").to_dicts()
+    if not ranked:
+        return []
+    closest, farthest = ranked[0], next(row for row in ranked if row["divergence"] == ranked[-1]["divergence"])
+    if closest == farthest:
+        return [f"{_pair(closest).capitalize()} diverge by {closest['divergence']:.3f} nats; there is no other pair."]
+    return [
+        f"Of all pairs, {_pair(closest)} are most alike ({closest['divergence']:.3f} nats), {_pair(farthest)} least "
+        f"({farthest['divergence']:.3f})."
+    ]
+
+
+def _pair(row: dict) -> str:
+    return f"heads {head(row)} and {row['other_layer']}-{row['other_head']}"
 
 
 def skipped_sentence(skipped: pl.DataFrame | None) -> str:

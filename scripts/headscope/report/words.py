@@ -82,6 +82,11 @@ def interval(low: float | None, high: float | None) -> str:
     return "" if is_missing(low) or is_missing(high) else f" [{100 * low:.0f}, {100 * high:.0f}]"
 
 
+def held_out(accuracy: float | None, chosen_on: str) -> str:
+    """Return the accuracy of a head that was chosen on other cases, in brackets behind that of one that was not."""
+    return "" if is_missing(accuracy) else f" ({percent(accuracy)} when chosen on other {chosen_on})"
+
+
 def count(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun: `one head`, `12 heads`, `1,254 tokens`."""
     shown = COUNTS[number] if number < len(COUNTS) else f"{number:,}"
