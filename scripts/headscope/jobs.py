@@ -67,14 +67,19 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 @contextmanager
 def stoppable():
-    """Let the signals that ask a process to end raise `Stopped` in the main thread."""
+    """
+    Let the signals that ask a process to end raise `Stopped` in the main thread.
+
+    One that is ignored already, as `nohup` ignores hanging up, stays ignored.
+    """
 
     def stop(number, frame):
         for other in STOPPING:
             signal.signal(other, signal.SIG_IGN)  # once is enough: clearing away is not to be disturbed
         raise Stopped(number)
 
-    before = {number: signal.signal(number, stop) for number in STOPPING}
+    heeded = [number for number in STOPPING if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, stop) for number in heeded}
     try:
         yield
     finally:
