@@ -334,6 +334,16 @@ def test_a_transformer_comes_at_its_commit_and_stays_at_it(address, tmp_path):
     assert f"model org/tiny at {'f' * 40}: expected it on the Hugging Face hub" in run.stderr
 
 
+def test_a_download_that_broke_off_is_not_taken_for_whole_where_the_network_is_gone(address, tmp_path):
+    (tmp_path / "served" / "config.json").write_text("{}")
+    assert fetch_named(address, tmp_path, Hub.REVISION).returncode == 0
+    (tmp_path / "model.json").unlink()
+    (tmp_path / "model" / "text.txt").unlink()
+    run = fetch_named("http://127.0.0.1:9", tmp_path, Hub.REVISION)
+    assert f"model org/tiny at {Hub.REVISION}: expected it on the Hugging Face hub, found: " in run.stderr
+    assert not (tmp_path / "model.json").exists()
+
+
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
 def test_a_downloaded_file_that_changed_is_named(address, tmp_path, name):
     for file in ("config.json", "model.safetensors"):

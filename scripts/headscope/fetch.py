@@ -234,10 +234,11 @@ def _resolve(source, name=None) -> str:
 
 
 def _download_checkpoint(source, revision, folder, patterns):
-    from huggingface_hub import snapshot_download
+    from huggingface_hub import list_repo_files, snapshot_download
     from huggingface_hub.errors import HfHubHTTPError
 
     try:
+        list_repo_files(source, revision=revision)  # else what lies in the folder would be taken for all there is
         snapshot_download(source, revision=revision, local_dir=folder, allow_patterns=list(patterns))
     except (HfHubHTTPError, OSError, ValueError) as error:
         raise _not_on_the_hub(source, revision, error) from error
