@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 
 from headscope.errors import InputError, printable
 from headscope.files import why_disk
+from headscope.orphans import ending_with_starter
 from headscope.seals import refuse_damaged
 
 LOG = logging.getLogger("headscope")
@@ -33,7 +34,8 @@ def run(main, snakemake, *resources):
         try:
             for path in snakemake.input:
                 refuse_damaged(path)
-            main(**snakemake.input, **snakemake.output, **params, **chosen)
+            with ending_with_starter(lambda: LOG.warning("the Snakemake that started this job is gone")):
+                main(**snakemake.input, **snakemake.output, **params, **chosen)
         except InputError as error:
             LOG.error("%s", error)
         except Stopped as stopped:
