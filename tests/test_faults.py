@@ -22,6 +22,7 @@ from headscope.errors import InputError, MachineError
 from headscope.files import why_disk
 from headscope.locks import clear_stale_locks
 from headscope.models.loading import load, load_described
+from headscope.orphans import STARTER, name_starter
 from headscope.seals import refuse_damaged
 from headscope.store import Maps, Shard, ShardInfo, writing_shard
 from headscope.tensors import read_tensors, write_tensors
@@ -296,6 +297,35 @@ def test_a_job_under_nohup_outlives_its_terminal(tmp_path):
         job.send_signal(signal.SIGTERM)
         _, said = job.communicate(timeout=60)
     assert said.startswith("ERROR: stopped by SIGTERM: ")
+
+
+STARTS_IT = """
+import subprocess, sys
+from headscope.orphans import name_starter
+name_starter(is_main=True, is_remote=False)
+subprocess.run([sys.executable, *sys.argv[1:]])
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="who started whom is read in /proc")
+def test_a_job_ends_when_the_snakemake_that_started_it_is_gone(tmp_path):
+    command = [sys.executable, "-c", STARTS_IT, "-c", JOB, str(REPOSITORY / "tests"), str(tmp_path)]
+    here = os.environ | {"PYTHONPATH": str(REPOSITORY / "scripts")}
+    with subprocess.Popen(command, env=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as starter:
+        assert starter.stdout.readline() == "writing\n"
+        starter.kill()
+        _, said = starter.communicate(timeout=50)  # until the job is gone too; left alone it would write for 60
+    assert said.splitlines()[0] == "WARNING: the Snakemake that started this job is gone"
+    assert said.splitlines()[1].startswith("ERROR: stopped by SIGTERM: nothing half written is kept")
+    assert list((tmp_path / "made").iterdir()) == []
+
+
+def test_a_job_that_a_cluster_starts_knows_no_starter(monkeypatch):
+    monkeypatch.setenv(STARTER, "17")
+    name_starter(is_main=False, is_remote=False)
+    assert os.environ[STARTER] == "17"
+    name_starter(is_main=False, is_remote=True)
+    assert STARTER not in os.environ
 
 
 def test_a_working_folder_that_cannot_be_written_is_one_line(small_disk, monkeypatch):

@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 from itertools import cycle, islice
 
@@ -122,6 +123,33 @@ def test_sigterm_ends_a_run_and_its_job_and_the_next_goes_on(copied, undisturbed
     assert not (copied / ".snakemake" / "locks" / "0.output.lock").exists()
     harness.finish()
     assert (copied / HEADS).read_bytes() == (undisturbed / HEADS).read_bytes()
+
+
+def test_results_that_cannot_be_written_are_one_line_and_the_next_run_goes_on(copied, undisturbed):
+    """The folder of results on a disk of its own, which turns read-only."""
+    shutil.rmtree(copied / "results")
+    (copied / "results").mkdir()
+    if os.geteuid() != 0 or not mount("-t", "tmpfs", "-o", "size=4m", "tmpfs", str(copied / "results")):
+        pytest.skip("mounting a small disk takes root")
+    try:
+        (copied / HEADS).parent.mkdir(parents=True)
+        assert mount("-o", "remount,ro", str(copied / "results"))
+        run = snakemake(copied, HEADS)
+        assert run.returncode != 0
+        assert "Traceback" not in run.stdout
+        lines = [line for line in run.stdout.splitlines() if "Read-only file system" in line]
+        assert len({line.strip() for line in lines}) == 1, run.stdout
+        assert "results/tiny/few/surface/" in lines[0]
+        assert mount("-o", "remount,rw", str(copied / "results"))
+        run = snakemake(copied, HEADS)
+        assert run.returncode == 0, run.stdout
+        assert (copied / HEADS).read_bytes() == (undisturbed / HEADS).read_bytes()
+    finally:
+        subprocess.run(["umount", "--lazy", str(copied / "results")], check=True)
+
+
+def mount(*arguments):
+    return subprocess.run(["mount", *arguments], capture_output=True, check=False).returncode == 0
 
 
 def test_a_damaged_shard_is_one_line_and_is_made_again_once_deleted(copied, undisturbed):

@@ -234,14 +234,15 @@ def _resolve(source, name=None) -> str:
 
 
 def _download_checkpoint(source, revision, folder, patterns):
-    from huggingface_hub import list_repo_files, snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import DryRunError, HfHubHTTPError
 
+    wanted = {"revision": revision, "local_dir": folder, "allow_patterns": list(patterns)}
     try:
-        list_repo_files(source, revision=revision)  # else what lies in the folder would be taken for all there is
-        snapshot_download(source, revision=revision, local_dir=folder, allow_patterns=list(patterns))
-    except (HfHubHTTPError, OSError, ValueError) as error:
-        raise _not_on_the_hub(source, revision, error) from error
+        snapshot_download(source, **wanted, dry_run=True)  # asks the hub; else a part that lies here passes for whole
+        snapshot_download(source, **wanted)
+    except (DryRunError, HfHubHTTPError, OSError, ValueError) as error:
+        raise _not_on_the_hub(source, revision, error.__cause__ or error) from error
 
 
 def _not_on_the_hub(source, revision, error):
