@@ -137,9 +137,7 @@ def test_results_that_cannot_be_written_are_one_line_and_the_next_run_goes_on(co
         run = snakemake(copied, HEADS)
         assert run.returncode != 0
         assert "Traceback" not in run.stdout
-        lines = [line for line in run.stdout.splitlines() if "Read-only file system" in line]
-        assert len({line.strip() for line in lines}) == 1, run.stdout
-        assert "results/tiny/few/surface/" in lines[0]
+        assert run.stdout.count("results: expected a folder that can be written, found that it cannot; make it") == 1
         assert mount("-o", "remount,rw", str(copied / "results"))
         run = snakemake(copied, HEADS)
         assert run.returncode == 0, run.stdout

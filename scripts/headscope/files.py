@@ -186,6 +186,23 @@ def why_disk(error: Exception, path=None) -> str | None:
     return f"{what}; {REMEDIES[number]} and run the same command again"
 
 
+def refuse_unwritable(folders: Iterable[str]):
+    """
+    Refuse folders that are there and cannot be written, before anything starts: Snakemake itself would fail in them.
+
+    Raises
+    ------
+    MachineError
+        With the first of them.
+    """
+    for folder in sorted(folders):
+        if os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK):
+            raise MachineError(
+                f"{folder}: expected a folder that can be written, found that it cannot; make it writable for you and "
+                "run the same command again"
+            )
+
+
 def settle_on_disk(path):
     """
     Bring what was written so far to the disk and give its memory back.

@@ -36,6 +36,16 @@ def say_who_is_here():
         logger.warning(f"Another Snakemake is at work in this folder ({other}): what it makes is locked until it ends.")
 
 
+def refuse_unwritable_outputs():
+    """Refuse folders of outputs that cannot be written, where Snakemake itself would fail without a word of them."""
+    patterns = [str(output) for rule in workflow.rules for output in rule.output]
+    try:
+        if workflow.is_main_process:
+            refuse_unwritable({pattern.partition("{")[0].rpartition("/")[0] or "." for pattern in patterns})
+    except InputError as error:
+        raise WorkflowError(str(error))
+
+
 def models_on(corpus):
     """The models that are run on a corpus: those that it names, else every one but random twins."""
     return CORPORA[corpus]["models"] or [model for model in MODELS if model not in TWINS]
