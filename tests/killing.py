@@ -56,7 +56,7 @@ class Harness:
         else:
             self.until(run, lambda: "Finished jobid" in self.said())
             if kind == "writing":
-                self.until(run, lambda: any(self.unfinished()))
+                self.until(run, lambda: any(self.unfinished()), pause=0.002)
             else:
                 self._wait(run, self._random.uniform(0, 2))
         if kind == "the job alone":
@@ -109,12 +109,12 @@ class Harness:
         except subprocess.TimeoutExpired:
             return
 
-    def until(self, run: subprocess.Popen, is_so):
-        """Wait until something is so, or the run has ended."""
+    def until(self, run: subprocess.Popen, is_so, pause: float = 0.02):
+        """Wait until something is so, or the run has ended; look every `pause` seconds."""
         stop = time.monotonic() + LONGEST
         while run.poll() is None and not is_so():
             assert time.monotonic() < stop, self.said()
-            time.sleep(0.002)
+            time.sleep(pause)
 
 
 def _processes() -> list[int]:

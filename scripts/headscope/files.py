@@ -196,7 +196,7 @@ def refuse_unwritable(folders: Iterable[str]):
         With the first of them.
     """
     for folder in sorted(folders):
-        if os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK):
+        if Path(folder).is_dir() and not os.access(folder, os.W_OK | os.X_OK):
             raise MachineError(
                 f"{folder}: expected a folder that can be written, found that it cannot; make it writable for you and "
                 "run the same command again"
