@@ -3,11 +3,13 @@
 from headscope.jobs import LOG, run
 from headscope.models.describing import describe
 from headscope.models.loading import load
-from headscope.sources import fetched_commit, locate
+from headscope.sources import fetched_commit, locate, refuse_changed
 
 
 def main(description, name, checkpoint, source, revision, loading, fetched=None):
     """Write the description, or refuse the model with one sentence."""
+    if fetched:
+        refuse_changed(fetched, locate(checkpoint))
     model = load(locate(checkpoint), name, **loading)
     commit = fetched_commit(fetched) if fetched else revision
     described = describe(model, name, source, commit, loading["random_init"])

@@ -7,9 +7,10 @@ from headscope.fetch import fetch_stanza
 from headscope.jobs import run
 
 
-def main(listed, folder, language, package, coref_package=None):
+def main(listed, folder, language, package, coref_package=None, transformer_revision=None, allow_pickle=False):
     """Fill the folder, then write the list of what lies there with its digests."""
-    fetch_stanza(language, package, folder, listed, stanza.download, coref_package, transformer_of)
+    of_transformer = transformer_of, transformer_revision, allow_pickle
+    fetch_stanza(language, package, folder, listed, stanza.download, coref_package, *of_transformer)
 
 
 if __name__ == "__main__":

@@ -48,29 +48,32 @@ class Harness:
         assert self.start().wait(600) == 0, self.said()
         return self.said()
 
-    def kill(self, kind: str) -> bool:
-        """Start a run and kill in it; whether it was still running then."""
+    def kill(self, kind: str) -> int:
+        """Start a run and kill in it until nothing of it runs; how often, 0 where it had come to its end before."""
         run = self.start()
         if kind == "parsing":
             self._wait(run, self._random.uniform(0.2, 3))
         else:
             self.until(run, lambda: "Finished jobid" in self.said())
             if kind == "writing":
-                self.until(run, lambda: any(self.unfinished()))
+                self.until(run, lambda: any(self.unfinished()), pause=0.002)
             else:
-                self._wait(run, self._random.uniform(0, 3))
+                self._wait(run, self._random.uniform(0, 2))
         if kind == "the job alone":
             self.until(run, self.jobs)
-        is_running = run.poll() is None
+        kills = 0
         if kind == "the job alone":
-            _kill(self.jobs()[:1])
+            kills += _kill(self.jobs()[:1])
             self.until(run, lambda: "Error in rule" in self.said())
-        if kind == "snakemake alone":
-            _kill([run.pid])
-        else:
-            _kill(self.processes())
+        if run.poll() is None:
+            _kill([run.pid] if kind == "snakemake alone" else self.processes())
+            kills += 1
         run.wait(60)
-        return is_running
+        stop = time.monotonic() + LONGEST
+        while self.processes():  # jobs whose Snakemake was killed, which end by themselves
+            assert time.monotonic() < stop, self.said()
+            time.sleep(0.05)
+        return kills
 
     def processes(self) -> list[int]:
         """All that this harness started and that is still running."""
@@ -85,10 +88,15 @@ class Harness:
         """Temporary files of results."""
         return [path for path in self._folder.rglob(".*.part") if ".snakemake" not in path.parts]
 
-    def starts(self, rule: str) -> list[tuple[int, str, bool]]:
-        """(number of the run, wildcards, whether it was finished) for each time that a job of the rule was started."""
+    @property
+    def last(self) -> int:
+        """The number of the last run."""
+        return len(self.outputs) - 1
+
+    def starts(self, rule: str, first: int = 0) -> list[tuple[int, str, bool]]:
+        """(number of the run, wildcards, whether it was finished) of each start of a job of the rule, from a run on."""
         found = []
-        for number in range(len(self.outputs)):
+        for number in range(first, len(self.outputs)):
             said = self.said(number)
             finished = {jobid for jobid, _ in FINISHED.findall(said)}
             started = STARTED.findall(said)
@@ -101,12 +109,12 @@ class Harness:
         except subprocess.TimeoutExpired:
             return
 
-    def until(self, run: subprocess.Popen, is_so):
-        """Wait until something is so, or the run has ended."""
+    def until(self, run: subprocess.Popen, is_so, pause: float = 0.02):
+        """Wait until something is so, or the run has ended; look every `pause` seconds."""
         stop = time.monotonic() + LONGEST
         while run.poll() is None and not is_so():
             assert time.monotonic() < stop, self.said()
-            time.sleep(0.002)
+            time.sleep(pause)
 
 
 def _processes() -> list[int]:
@@ -120,9 +128,13 @@ def _read(process: int, what: str) -> bytes:
         return b""
 
 
-def _kill(processes: list[int]):
+def _kill(processes: list[int]) -> int:
+    """How many of them were there to be killed."""
+    killed = 0
     for process in processes:
         try:
             os.kill(process, signal.SIGKILL)
         except ProcessLookupError:
             continue
+        killed += 1
+    return killed

@@ -10,6 +10,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 import pytest
+import torch
 from checkpoints import REPOSITORY, copy_checkpoint
 from jobs_alone import run_job
 from safetensors.torch import load_file, save_file
@@ -19,9 +20,12 @@ from headscope.charts import theme
 from headscope.description import Description
 from headscope.errors import InputError, MachineError
 from headscope.files import why_disk
+from headscope.locks import clear_stale_locks
 from headscope.models.loading import load, load_described
+from headscope.orphans import STARTER, name_starter
 from headscope.seals import refuse_damaged
 from headscope.store import Maps, Shard, ShardInfo, writing_shard
+from headscope.tensors import read_tensors, write_tensors
 from headscope.writing import write_table
 
 NUMBERS = pl.DataFrame({"number": np.random.default_rng(0).random(60_000)})
@@ -186,14 +190,51 @@ def test_wherever_a_bit_of_a_description_flips_it_is_refused(bert_described, tmp
     path = tmp_path / "description.json"
     bert_described.write(path)
     refuse_damaged(path)
-    content = path.read_bytes()
-    for copy in flipped(content, 0):
+    for copy in flipped(path.read_bytes(), 0):
         path.write_bytes(copy)
-        try:
-            refuse_damaged(path)
-        except InputError:
-            continue
-        assert b'"seal"' not in copy or Description.read(path) == bert_described
+        with pytest.raises(InputError, match="delete it and run again"):
+            Description.read(path)
+
+
+def test_wherever_a_bit_of_learned_tensors_flips_they_are_refused_or_the_same(tmp_path):
+    """Of a probe, or the head of a model: all are written so."""
+    path = tmp_path / "probe.safetensors"
+    tensors = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.tensor(0.5, dtype=torch.bfloat16)}
+    said = {"probe": "attention", "sizes": [1, 0.1]}
+    write_tensors(tensors, path, "ours", said)
+    assert read_tensors(path, "ours", "a probe", "delete it")[1] == said
+    content, unseen = path.read_bytes(), 0
+    for bit in (0, 6):
+        for copy in flipped(content, bit):
+            path.write_bytes(copy)
+            try:
+                found, says = read_tensors(path, "ours", "a probe", "delete it")
+            except InputError as error:
+                assert str(error).startswith(f"{path}: expected ")
+                assert str(error).endswith("; delete it")
+                continue
+            if says:
+                assert says == said
+                assert all(torch.equal(found[name], tensor) for name, tensor in tensors.items())
+            unseen += 1
+    assert unseen < 0.1 * len(content), "the name of our entry, and spaces"
+
+
+SOMEBODYS = {
+    "vocab.json": '{"seal": 22139, "headscope.seal": 22140}',
+    "list.json": '["seal", "headscope.seal"]',
+    "comments.json": "// no JSON at all",
+    "text.json": '{"headscope.seal": "a short one"}',
+}
+
+
+@pytest.mark.parametrize("name", SOMEBODYS)
+def test_json_of_others_is_taken_as_it_is(tmp_path, name):
+    path = tmp_path / name
+    path.write_text(SOMEBODYS[name])
+    called = []
+    assert run_job(lambda **files: called.append(files), tmp_path / "log", {"table": path}) == 0
+    assert called == [{"table": path}]
 
 
 @pytest.mark.parametrize("keep", [0, 1, 7, 100, -100, -2])
@@ -203,7 +244,11 @@ def test_a_job_refuses_an_input_that_was_cut(bert_described, tmp_path, name, kee
     write_table(TABLE, path) if name == "t.parquet" else bert_described.write(path)
     path.write_bytes(path.read_bytes()[:keep])
     called = []
-    assert run_job(lambda **files: called.append(files), tmp_path / "log", {"table": path}) == 1
+
+    def main(table):
+        called.append(Description.read(table) if name == "d.json" else table)
+
+    assert run_job(main, tmp_path / "log", {"table": path}) == 1
     (line,) = (tmp_path / "log").read_text().splitlines()
     assert line.startswith(f"ERROR: {path}: expected ")
     assert line.endswith("it was cut or damaged on the disk: delete it and run again")
@@ -239,6 +284,57 @@ def test_a_signal_ends_a_job_with_a_line_and_leaves_nothing_half_written(tmp_pat
     assert (said, (tmp_path / "log").read_text()) == (line, line)
     assert job.returncode == 128 + number
     assert list((tmp_path / "made").iterdir()) == []
+
+
+def test_a_job_under_nohup_outlives_its_terminal(tmp_path):
+    """It ignores hanging up from the start; other signals still end it."""
+    code = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)" + JOB
+    command = [sys.executable, "-c", code, str(REPOSITORY / "tests"), str(tmp_path)]
+    here = os.environ | {"PYTHONPATH": str(REPOSITORY / "scripts")}
+    with subprocess.Popen(command, env=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
+        assert job.stdout.readline() == "writing\n"
+        job.send_signal(signal.SIGHUP)
+        job.send_signal(signal.SIGTERM)
+        _, said = job.communicate(timeout=60)
+    assert said.startswith("ERROR: stopped by SIGTERM: ")
+
+
+STARTS_IT = """
+import subprocess, sys
+from headscope.orphans import name_starter
+name_starter(is_main=True, is_remote=False)
+subprocess.run([sys.executable, *sys.argv[1:]])
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="who started whom is read in /proc")
+def test_a_job_ends_when_the_snakemake_that_started_it_is_gone(tmp_path):
+    command = [sys.executable, "-c", STARTS_IT, "-c", JOB, str(REPOSITORY / "tests"), str(tmp_path)]
+    here = os.environ | {"PYTHONPATH": str(REPOSITORY / "scripts")}
+    with subprocess.Popen(command, env=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as starter:
+        assert starter.stdout.readline() == "writing\n"
+        starter.kill()
+        _, said = starter.communicate(timeout=50)  # until the job is gone too; left alone it would write for 60
+    assert said.splitlines()[0] == "WARNING: the Snakemake that started this job is gone"
+    assert said.splitlines()[1].startswith("ERROR: stopped by SIGTERM: nothing half written is kept")
+    assert list((tmp_path / "made").iterdir()) == []
+
+
+def test_a_job_that_a_cluster_starts_knows_no_starter(monkeypatch):
+    monkeypatch.setenv(STARTER, "17")
+    name_starter(is_main=False, is_remote=False)
+    assert os.environ[STARTER] == "17"
+    name_starter(is_main=False, is_remote=True)
+    assert STARTER not in os.environ
+
+
+def test_a_working_folder_that_cannot_be_written_is_one_line(small_disk, monkeypatch):
+    assert mount("-o", "remount,ro", str(small_disk))
+    monkeypatch.chdir(small_disk)
+    with pytest.raises(
+        MachineError, match=r"\.snakemake: could not be read or written \(Read-only .* make it writable"
+    ):
+        clear_stale_locks()
 
 
 def test_weights_changed_under_the_same_name_and_time_are_refused(bert_folder, bert_described, tmp_path):

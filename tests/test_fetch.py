@@ -15,7 +15,7 @@ from hub import Hub
 from headscope import fetch
 from headscope.errors import InputError
 from headscope.fetch import fetch_checkpoint, fetch_file, fetch_stanza
-from headscope.sources import fetched_commit
+from headscope.sources import fetched_commit, refuse_changed
 
 CONTENT = b"one\ntwo\n" * 10_000
 
@@ -97,7 +97,7 @@ def test_a_download_that_is_cut_goes_on_where_it_was(cutting, tmp_path, caplog):
     fetch_file(url, DIGEST, tmp_path / "text")
     assert (tmp_path / "text").read_bytes() == CONTENT
     assert asked == [None, "bytes=32768-", "bytes=65536-"]
-    assert caplog.text.count("going on") == 2
+    assert caplog.text.count("; going on\n") == 2
     assert list(tmp_path.iterdir()) == [tmp_path / "text"]
 
 
@@ -135,6 +135,13 @@ def test_what_was_begun_and_is_wrong_is_thrown_away(cutting, tmp_path):
         fetch_file(url, DIGEST, tmp_path / "text")
     fetch_file(url, DIGEST, tmp_path / "text")
     assert asked == ["bytes=100-", None]
+
+
+def test_what_was_begun_of_another_digest_goes_once_the_file_is_here(cutting, tmp_path):
+    (tmp_path / f".text.{'0' * 16}.download").write_bytes(b"x" * 100)
+    (tmp_path / f".other.{'0' * 16}.download").write_bytes(b"x" * 100)
+    fetch_file(cutting(len(CONTENT))[0], DIGEST, tmp_path / "text")
+    assert {path.name for path in tmp_path.iterdir()} == {"text", f".other.{'0' * 16}.download"}
 
 
 def test_an_address_that_does_not_answer_is_named(tmp_path):
@@ -249,11 +256,16 @@ def test_a_transformer_that_the_hub_does_not_give_is_named(with_coreference, tmp
 
 
 def fetch_named(address, tmp_path, revision):
-    """The rule's call in a process of its own, since the hub's address is read once."""
-    call = f"fetch_checkpoint('org/tiny', {revision!r}, {str(tmp_path / 'model')!r}, {str(tmp_path / 'model.json')!r})"
+    """The rule's call."""
+    given = "org/tiny", revision, str(tmp_path / "model"), str(tmp_path / "model.json")
+    return run_here(address, tmp_path, f"from headscope.fetch import fetch_checkpoint; fetch_checkpoint{given!r}")
+
+
+def run_here(address, tmp_path, code):
+    """Run code in a process of its own, since the hub's address is read once."""
     here = {"HF_ENDPOINT": address, "HF_HUB_OFFLINE": "0", "HF_HOME": str(tmp_path / "hub")}
     return subprocess.run(
-        [sys.executable, "-c", f"from headscope.fetch import fetch_checkpoint; {call}"],
+        [sys.executable, "-c", code],
         env=os.environ | here | {"PYTHONPATH": str(REPOSITORY / "scripts")},
         capture_output=True,
         text=True,
@@ -279,3 +291,73 @@ def test_a_branch_that_is_not_there_is_named(address, tmp_path):
     run = fetch_named(address, tmp_path, "step5")
     assert "model org/tiny at step5: expected it on the Hugging Face hub, found: " in run.stderr
     assert not (tmp_path / "model.json").exists()
+
+
+def test_the_files_of_another_commit_are_not_taken_for_those_of_this_one(address, tmp_path):
+    (tmp_path / "served" / "config.json").write_text("{}")
+    begun = tmp_path / "model" / ".cache"
+    begun.mkdir(parents=True)
+    (begun / "commit").write_text("f" * 40)
+    (tmp_path / "model" / "model.safetensors").write_bytes(b"of that commit")
+    assert fetch_named(address, tmp_path, Hub.REVISION).returncode == 0
+    listed = json.loads((tmp_path / "model.json").read_text("utf-8"))
+    assert listed["sha256"].keys() == {"config.json", "text.txt"}
+    assert (begun / "commit").read_text() == Hub.REVISION
+
+
+def fetch_transformer(address, tmp_path, revision=None, allow_pickle=False):
+    folder = f"pathlib.Path({str(tmp_path / 'transformer')!r})"
+    call = f"print(fetch._fetch_transformer('org/tiny', {revision!r}, {folder}, {allow_pickle}))"
+    return run_here(address, tmp_path, f"import pathlib; from headscope import fetch; {call}")
+
+
+def test_pickled_weights_of_a_transformer_come_only_where_allowed(address, tmp_path):
+    (tmp_path / "served" / "config.json").write_text("{}")
+    (tmp_path / "served" / "pytorch_model.bin").write_bytes(b"pickled")
+    run = fetch_transformer(address, tmp_path)
+    assert f"model org/tiny at {Hub.REVISION}: expected weights as .safetensors, found none; " in run.stderr
+    assert "set stanza: allow_pickle: true if you trust it" in run.stderr
+    assert not (tmp_path / "transformer" / "pytorch_model.bin").exists()
+    run = fetch_transformer(address, tmp_path, allow_pickle=True)
+    assert run.stdout.strip() == Hub.REVISION, run.stderr
+    assert (tmp_path / "transformer" / "pytorch_model.bin").read_bytes() == b"pickled"
+
+
+def test_a_transformer_comes_at_its_commit_and_stays_at_it(address, tmp_path):
+    (tmp_path / "served" / "model.safetensors").write_bytes(b"weights")
+    run = fetch_transformer(address, tmp_path, revision="f" * 40)
+    assert f"model org/tiny at {'f' * 40}: expected it on the Hugging Face hub" in run.stderr
+    run = fetch_transformer(address, tmp_path, revision=Hub.REVISION)
+    assert run.stdout.strip() == Hub.REVISION, run.stderr
+    (tmp_path / "transformer" / ".cache" / "commit").write_text("f" * 40)  # as if that had been the newest then
+    run = fetch_transformer(address, tmp_path)
+    assert f"model org/tiny at {'f' * 40}: expected it on the Hugging Face hub" in run.stderr
+
+
+def test_a_download_that_broke_off_is_not_taken_for_whole_where_the_network_is_gone(address, tmp_path):
+    (tmp_path / "served" / "config.json").write_text("{}")
+    assert fetch_named(address, tmp_path, Hub.REVISION).returncode == 0
+    (tmp_path / "model.json").unlink()
+    (tmp_path / "model" / "text.txt").unlink()
+    run = fetch_named("http://127.0.0.1:9", tmp_path, Hub.REVISION)
+    assert f"model org/tiny at {Hub.REVISION}: expected it on the Hugging Face hub, found: " in run.stderr
+    assert not (tmp_path / "model.json").exists()
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+def test_a_downloaded_file_that_changed_is_named(address, tmp_path, name):
+    for file in ("config.json", "model.safetensors"):
+        (tmp_path / "served" / file).write_text("{}")
+    assert fetch_named(address, tmp_path, Hub.REVISION).returncode == 0
+    listed, folder = tmp_path / "model.json", tmp_path / "model"
+    refuse_changed(listed, folder)
+    (folder / name).write_text("{]")
+    changed = rf"{name}: expected what was downloaded .*, found SHA-256 .*: delete it and .*model.json, and run again"
+    with pytest.raises(InputError, match=changed):
+        refuse_changed(listed, folder)
+    (folder / name).unlink()
+    with pytest.raises(InputError, match=rf"{name}: expected what was downloaded .*, found none there; "):
+        refuse_changed(listed, folder)
+    listed.write_bytes(listed.read_bytes()[:-10])
+    with pytest.raises(InputError, match=r"model.json: expected the list of a download, found: .*; delete it and run"):
+        refuse_changed(listed, folder)

@@ -8,10 +8,11 @@ from checkpoints import SIZES, byte_level, copy_checkpoint, save_bert, save_chec
 from safetensors.torch import load_file, save_file
 
 from headscope.errors import InputError
-from headscope.mlm.heads import NoHeadError, StandardHead, load_head, read_head, vocabulary_of, write_head
+from headscope.mlm.heads import METADATA, NoHeadError, StandardHead, load_head, read_head, vocabulary_of, write_head
 from headscope.models.describing import describe
 from headscope.models.loading import load
 from headscope.models.random_weights import RandomWeights
+from headscope.tensors import write_tensors
 
 MASKED = transformers.AutoModelForMaskedLM
 ARCHITECTURES = {
@@ -143,11 +144,8 @@ def test_what_is_no_head_is_refused(bert, bert_described, bert_folder, tmp_path)
         read_head(tmp_path / "text", bert_described, bert)
     with pytest.raises(InputError, match=r"expected a head of format 1, found a file that is none"):
         read_head(bert_folder / "model.safetensors", bert_described, bert)
-    save_file(
-        {"bias": torch.zeros(3)},
-        tmp_path / "small",
-        {"headscope.mlm_head": json.dumps({"format": 1, "model": bert_described.weights})},
-    )
+    said = {"format": 1, "model": bert_described.weights}
+    write_tensors({"bias": torch.zeros(3)}, tmp_path / "small", METADATA, said)
     with pytest.raises(InputError, match=r"small: expected the tensors .*, found \{'bias': \(3,\)\}"):
         read_head(tmp_path / "small", bert_described, bert)
 

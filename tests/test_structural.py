@@ -21,6 +21,7 @@ from headscope.probes.structural.sentences import Sentences
 from headscope.probes.structural.training import Settings, choose_layer, learn_layers, learn_structural
 from headscope.probes.tables import COUNTS
 from headscope.probes.trees import Trees
+from headscope.seals import KEY
 from headscope.states.laying import laid_states
 from headscope.states.store import States, StatesInfo, StatesShard, writing_states
 
@@ -351,7 +352,7 @@ def test_a_probe_comes_back_with_what_it_says_of_itself_and_the_same_bytes(tmp_p
         said = json.loads(file.metadata()["headscope.structural_probe"])
     assert said == {
         **{"format": 1, "rank": WIDTH, "seeds": 2, "layer": 1, "scheme": "stanford"},
-        **{"trained": 120, "left_out": 7, "model": "model", "corpus": "corpus"},
+        **{"trained": 120, "left_out": 7, "model": "model", "corpus": "corpus", KEY: said[KEY]},
     }
 
 

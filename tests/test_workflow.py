@@ -378,3 +378,20 @@ def test_model_and_corpus_come_from_the_network_pinned(hub, bert_folder, finishe
     fetched = json.loads((folder / "downloads/models/twin.json").read_text())
     assert "config.json" in fetched["sha256"]
     assert not [file for file in fetched["sha256"] if file.endswith((".safetensors", ".bin"))], "they are drawn here"
+
+
+def test_two_thousand_shards_are_planned(fresh, bert_folder):
+    write_inputs(fresh, tiny_config(bert_folder, shards=2000))
+    jobs = planned(fresh, "figure_2")
+    assert {name: jobs[name] for name in ("extract_attention", "count_surface", "merge_surface", "draw_figure_2")} == {
+        **{"extract_attention": 2000, "count_surface": 2000},
+        **{"merge_surface": 1, "draw_figure_2": 1},
+    }
+
+
+def test_somebodys_table_in_the_folder_of_a_model_is_no_part_of_it(finished, bert_folder):
+    """Cut as it is: it is neither read nor refused, and nothing is done again because of it."""
+    stray = bert_folder / "training-data.parquet"
+    stray.write_bytes(b"PAR1 and then no more")
+    assert planned(finished) == {}
+    stray.unlink()

@@ -80,7 +80,7 @@ class Description:
     @classmethod
     def read(cls, path) -> "Description":
         """Read what `write` wrote."""
-        fields = unsealed_json(path)
+        fields = unsealed_json(path, "description of a model")
         fields["views"] = [LayerView(**view) for view in fields["views"]]
         return cls(**fields)
 

@@ -1,11 +1,12 @@
 """What comes from the network: a file by address and SHA-256, a model by hub id and revision, a parser by language."""
 
-import hashlib
+import glob
 import json
+import shutil
 from pathlib import Path
 
 from headscope.errors import InputError
-from headscope.files import replacing
+from headscope.files import replacing, sha256_of
 from headscope.jobs import LOG, progress
 from headscope.refusals import refuse_without_maps
 from headscope.stanza_models import COREFERENCE, PROCESSORS, TRANSFORMERS, find_models
@@ -15,6 +16,7 @@ CHECKPOINT_FILES = ("*.json", "*.txt", "*.model")
 WEIGHTS_FILES = ("*.safetensors",)
 PICKLED_FILES = ("*.bin",)
 CODE_FILES = ("*.py",)
+COMMIT = Path(".cache") / "commit"  # in the folder of a checkpoint: what it was downloaded from
 TRIES, SECONDS_TO_ANSWER = 5, 60  # a download that gets nothing more is given up at once
 BLOCK_BYTES = 2**14
 
@@ -48,7 +50,7 @@ def fetch_file(url: str, sha256: str, path):
                     f"{url}: expected a file, found: {error}; check the address and the network{kept}"
                 ) from error
             LOG.warning("%s: cut after %d bytes (%s); going on", url, came, error)
-    found = _sha256(begun)
+    found = sha256_of(begun)
     if found != sha256:
         begun.unlink()
         raise InputError(
@@ -57,6 +59,8 @@ def fetch_file(url: str, sha256: str, path):
         )
     with replacing(path) as temporary:
         begun.replace(temporary)
+    for other in path.parent.glob(f".{glob.escape(path.name)}.*.download"):  # of a digest that was given before
+        other.unlink(missing_ok=True)
 
 
 def _go_on(url, begun):
@@ -103,6 +107,7 @@ def fetch_checkpoint(source, revision, folder, files, allow_pickle=False, allow_
         files were downloaded, or the architecture has no attention maps: then before any weights come.
     """
     commit = revision if is_commit(revision) else _named_commit(source, revision, Path(folder))
+    _keep_commit(Path(folder), commit)
     _download_checkpoint(source, commit, folder, CHECKPOINT_FILES)
     refuse_without_maps(folder, source)
     weights = () if random_init else WEIGHTS_FILES + (PICKLED_FILES if allow_pickle else ())
@@ -113,19 +118,40 @@ def fetch_checkpoint(source, revision, folder, files, allow_pickle=False, allow_
 
 def _named_commit(source, name, folder) -> str:
     """The commit that a branch or tag stands for, the same as when files were first downloaded into the folder."""
-    commit, kept = _resolve(source, name), folder / ".cache" / "commit"
-    before = kept.read_text("utf-8") if kept.is_file() else commit
-    if before != commit:
+    commit, before = _resolve(source, name), _kept_commit(folder)
+    if before not in (None, commit):
         raise InputError(
             f"model {source}: expected {name} at commit {before}, which {folder} was downloaded from, found that it "
             f"stands for {commit} now; write {name}@{before} to stay, or delete the folder to take the new one"
         )
-    with replacing(kept) as temporary:
-        temporary.write_text(commit, "utf-8")
     return commit
 
 
-def fetch_stanza(language, package, folder, listed, download, coref_package=None, transformer_of=None):
+def _kept_commit(folder) -> str | None:
+    """The commit that a folder was downloaded from, or begun to be."""
+    kept = folder / COMMIT
+    return kept.read_text("utf-8") if kept.is_file() else None
+
+
+def _keep_commit(folder, commit):
+    """Note it, before anything comes; the files of another are cleared away, so that none of them is taken for its."""
+    if _kept_commit(folder) not in (None, commit):
+        shutil.rmtree(folder)
+    with replacing(folder / COMMIT) as temporary:
+        temporary.write_text(commit, "utf-8")
+
+
+def fetch_stanza(
+    language,
+    package,
+    folder,
+    listed,
+    download,
+    coref_package=None,
+    transformer_of=None,
+    transformer_revision=None,
+    allow_pickle=False,
+):
     """
     Download the models of a Stanza parser into `folder` and list them, with their SHA-256, in the JSON file `listed`.
 
@@ -146,11 +172,16 @@ def fetch_stanza(language, package, folder, listed, download, coref_package=None
         A coreference model, such as `udcoref_xlm-roberta-lora` or `default`; none if not given.
     transformer_of
         `headscope.corpora.resolving.transformer_of`. Handed in, likewise.
+    transformer_revision
+        The commit of the transformer; None: the newest when it is first downloaded, kept beside its files.
+    allow_pickle
+        Whether its weights may be pickled where there are no others.
 
     Raises
     ------
     InputError
-        If the network does not answer or there is no such language, package or transformer.
+        If the network does not answer, there is no such language, package or transformer, or the transformer has no
+        weights that are allowed.
     """
     others = {COREFERENCE: coref_package} if coref_package else {}
     packages = {**dict.fromkeys(PROCESSORS, package), **others}
@@ -167,16 +198,24 @@ def fetch_stanza(language, package, folder, listed, download, coref_package=None
     if coref_package:
         model = Path(folder) / found.language / COREFERENCE / f"{found.processors[COREFERENCE]}.pt"
         transformer = transformer_of(model)
-        revision = _fetch_transformer(transformer, Path(folder) / TRANSFORMERS / transformer)
+        place = Path(folder) / TRANSFORMERS / transformer
+        revision = _fetch_transformer(transformer, transformer_revision, place, allow_pickle)
         origin |= {"coref_package": coref_package, "transformer": transformer, "revision": revision}
     _list_files(folder, listed, **origin)
 
 
-def _fetch_transformer(name, folder):
-    """Download the newest revision and say which it is; pickled weights only where there are no others."""
-    revision = _resolve(name)
+def _fetch_transformer(name, revision, folder, allow_pickle):
+    """Download a commit, or that which was the newest at first, and say which it is."""
+    revision = revision or _kept_commit(folder) or _resolve(name)
+    _keep_commit(folder, revision)
     _download_checkpoint(name, revision, folder, CHECKPOINT_FILES + WEIGHTS_FILES)
     if not any(folder.glob("*.safetensors")):
+        if not allow_pickle:
+            raise InputError(
+                f"model {name} at {revision}: expected weights as .safetensors, found none; pickled ones can run any "
+                "code on loading: set stanza: allow_pickle: true if you trust it, name a commit that has others as "
+                "stanza: transformer_revision, or choose another coreference model"
+            )
         _download_checkpoint(name, revision, folder, PICKLED_FILES)
     if not any([*folder.glob("*.safetensors"), *folder.glob("*.bin")]):
         raise InputError(f"model {name} at {revision}: expected weights, found none; choose another coreference model")
@@ -196,12 +235,14 @@ def _resolve(source, name=None) -> str:
 
 def _download_checkpoint(source, revision, folder, patterns):
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub.errors import DryRunError, HfHubHTTPError
 
+    wanted = {"revision": revision, "local_dir": folder, "allow_patterns": list(patterns)}
     try:
-        snapshot_download(source, revision=revision, local_dir=folder, allow_patterns=list(patterns))
-    except (HfHubHTTPError, OSError, ValueError) as error:
-        raise _not_on_the_hub(source, revision, error) from error
+        snapshot_download(source, **wanted, dry_run=True)  # asks the hub; else a part that lies here passes for whole
+        snapshot_download(source, **wanted)
+    except (DryRunError, HfHubHTTPError, OSError, ValueError) as error:
+        raise _not_on_the_hub(source, revision, error.__cause__ or error) from error
 
 
 def _not_on_the_hub(source, revision, error):
@@ -213,11 +254,6 @@ def _not_on_the_hub(source, revision, error):
 
 def _list_files(folder, listed, **origin):
     fetched = sorted(path for path in Path(folder).rglob("*") if path.is_file() and ".cache" not in path.parts)
-    digests = {str(path.relative_to(folder)): _sha256(path) for path in fetched}
+    digests = {str(path.relative_to(folder)): sha256_of(path) for path in fetched}
     with replacing(listed) as temporary:
         temporary.write_text(json.dumps({**origin, "sha256": digests}, indent=2) + "\n")
-
-
-def _sha256(path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

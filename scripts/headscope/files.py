@@ -3,6 +3,7 @@
 import errno
 import glob
 import gzip
+import hashlib
 import os
 import re
 import socket
@@ -23,8 +24,8 @@ REMEDIES = {
     errno.ENOSPC: "free space there",
     errno.EDQUOT: "free space there, or have your quota raised",
     errno.EROFS: "make it writable",
-    errno.EACCES: "make it writable for you",
-    errno.EPERM: "make it writable for you",
+    errno.EACCES: "make it readable and writable for you",
+    errno.EPERM: "make it readable and writable for you",
     errno.EIO: "the disk fails: check it",
     errno.ENODEV: "the disk is gone: check it",
     errno.ESTALE: "the network disk is gone: check it",
@@ -40,6 +41,12 @@ def open_unpacked(path):
     with open(path, "rb") as probe:
         packed = probe.read(2) == GZIP_MAGIC
     return gzip.open(path, "rb") if packed else open(path, "rb")
+
+
+def sha256_of(path) -> str:
+    """Return the SHA-256 of a file in hexadecimal digits."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def is_binary(path) -> bool:
@@ -177,6 +184,23 @@ def why_disk(error: Exception, path=None) -> str | None:
     path = path or getattr(error, "filename", None) or "a file"
     what = f"{path}: could not be read or written ({os.strerror(number)})"
     return f"{what}; {REMEDIES[number]} and run the same command again"
+
+
+def refuse_unwritable(folders: Iterable[str]):
+    """
+    Refuse folders that are there and cannot be written, before anything starts: Snakemake itself would fail in them.
+
+    Raises
+    ------
+    MachineError
+        With the first of them.
+    """
+    for folder in sorted(folders):
+        if Path(folder).is_dir() and not os.access(folder, os.W_OK | os.X_OK):
+            raise MachineError(
+                f"{folder}: expected a folder that can be written, found that it cannot; make it writable for you and "
+                "run the same command again"
+            )
 
 
 def settle_on_disk(path):

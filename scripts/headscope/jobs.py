@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 
 from headscope.errors import InputError, printable
 from headscope.files import why_disk
+from headscope.orphans import ending_with_starter
 from headscope.seals import refuse_damaged
 
 LOG = logging.getLogger("headscope")
@@ -33,7 +34,8 @@ def run(main, snakemake, *resources):
         try:
             for path in snakemake.input:
                 refuse_damaged(path)
-            main(**snakemake.input, **snakemake.output, **params, **chosen)
+            with ending_with_starter(lambda: LOG.warning("the Snakemake that started this job is gone")):
+                main(**snakemake.input, **snakemake.output, **params, **chosen)
         except InputError as error:
             LOG.error("%s", error)
         except Stopped as stopped:
@@ -67,14 +69,19 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 @contextmanager
 def stoppable():
-    """Let the signals that ask a process to end raise `Stopped` in the main thread."""
+    """
+    Let the signals that ask a process to end raise `Stopped` in the main thread.
+
+    One that is ignored already, as `nohup` ignores hanging up, stays ignored.
+    """
 
     def stop(number, frame):
         for other in STOPPING:
             signal.signal(other, signal.SIG_IGN)  # once is enough: clearing away is not to be disturbed
         raise Stopped(number)
 
-    before = {number: signal.signal(number, stop) for number in STOPPING}
+    heeded = [number for number in STOPPING if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, stop) for number in heeded}
     try:
         yield
     finally:

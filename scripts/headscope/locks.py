@@ -12,6 +12,9 @@ import shutil
 import socket
 from pathlib import Path
 
+from headscope.errors import MachineError
+from headscope.files import why_disk
+
 LOCKS, HELD = Path(".snakemake") / "locks", Path(".snakemake") / "headscope.lock"
 _kept = []  # the open file of this process: closed, it would be no lock
 
@@ -25,9 +28,17 @@ def clear_stale_locks() -> str | None:
     Returns
     -------
     Who else is at work here, in words; None where nobody is, or nobody can tell.
+
+    Raises
+    ------
+    MachineError
+        If nothing can be written here.
     """
-    HELD.parent.mkdir(exist_ok=True)
-    file = open(HELD, "a+", encoding="utf-8")  # noqa: SIM115 (open as long as this process)
+    try:
+        HELD.parent.mkdir(exist_ok=True)
+        file = open(HELD, "a+", encoding="utf-8")  # noqa: SIM115 (open as long as this process)
+    except OSError as error:
+        raise MachineError(why_disk(error, error.filename and Path(error.filename).absolute()) or str(error)) from error
     _kept.append(file)
     try:
         is_alone = _locked(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

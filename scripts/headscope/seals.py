@@ -11,6 +11,7 @@ opening one costs nothing.
 import hashlib
 import json
 import os
+import re
 from pathlib import Path
 
 from headscope.errors import InputError
@@ -20,7 +21,8 @@ LENGTH_BYTES = 4  # of the footer's length, which stands between it and the magi
 MAGIC = {".parquet": b"PAR1", ".arrow": b"ARROW1"}
 FOOTER_AT_MOST = 2**20  # bytes in which a seal is looked for where the footer does not lead to it
 BLOCK_BYTES = 2**20
-KEY = "seal"  # of a JSON file
+KEY = "headscope.seal"  # of JSON
+HEX = re.compile(rf"[0-9a-f]{{{2 * DIGEST_BYTES}}}")
 TO_DO = "it was cut or damaged on the disk: delete it and run again"
 
 
@@ -37,7 +39,10 @@ def seal(path, kind: str = ".parquet", mark: bytes = WHOLE):
 
 def refuse_damaged(path, what: str = "file"):
     """
-    Refuse a file that was cut, or has a seal and is not what was sealed. Files of other kinds are taken as they are.
+    Refuse a table that was cut, and a file that has a seal and is not what was sealed.
+
+    All others are taken as they are: a JSON file without our seal is somebody else's, whatever it holds. What is ours
+    and lost its seal is refused by who reads it (`unsealed_json`).
 
     Parameters
     ----------
@@ -100,27 +105,59 @@ def _digest_of(file, stop: int, start: int) -> bytes:
 
 def sealed_json(fields: dict) -> str:
     """Return JSON, one key a line, with a digest of the others as its last."""
-    return json.dumps(fields | {KEY: _digest_of_fields(fields)}, indent=2) + "\n"
+    return json.dumps(sealed(fields), indent=2) + "\n"
 
 
-def unsealed_json(path) -> dict:
-    """Return the keys of a JSON file without its seal."""
-    fields = json.loads(Path(path).read_text("utf-8"))
-    fields.pop(KEY, None)
-    return fields
+def unsealed_json(path, what: str = "file") -> dict:
+    """
+    Return the keys of a JSON file of ours without its seal.
+
+    Raises
+    ------
+    InputError
+        If it was cut or damaged.
+    """
+    try:
+        fields = json.loads(Path(path).read_text("utf-8"))
+    except ValueError as error:
+        raise InputError(f"{path}: expected a whole {what} of JSON, found: {error}; {TO_DO}") from error
+    if not is_sealed(fields):
+        raise InputError(f"{path}: expected a whole {what}, found no seal of ours in it; {TO_DO}")
+    return unsealed(fields, path, what, TO_DO)
 
 
-def _digest_of_fields(fields: dict) -> str:
+def sealed(fields: dict, *parts: bytes) -> dict:
+    """Return these keys, for JSON, with a digest of them as the last; of other parts that they belong to as well."""
+    return fields | {KEY: _digest_of_fields(fields, parts)}
+
+
+def is_sealed(fields) -> bool:
+    """Return whether what was read from JSON has a seal."""
+    found = fields.get(KEY) if isinstance(fields, dict) else None
+    return isinstance(found, str) and HEX.fullmatch(found) is not None
+
+
+def unsealed(fields: dict, path, what: str, remedy: str, *parts: bytes) -> dict:
+    """Return the keys that `sealed` was given; refuse them, or the parts, if they are others now."""
+    kept = {name: value for name, value in fields.items() if name != KEY}
+    if fields[KEY] != _digest_of_fields(kept, parts):
+        raise InputError(
+            f"{path}: expected a whole {what}, found other {'numbers' if parts else 'keys'} than were written; {remedy}"
+        )
+    return kept
+
+
+def _digest_of_fields(fields: dict, parts) -> str:
     digest = _digest()
-    digest.update(json.dumps(fields).encode())
+    for part in (json.dumps(fields).encode(), *parts):
+        digest.update(part)
     return digest.hexdigest()
 
 
 def _refuse_damaged_json(path, what):
     try:
         fields = json.loads(Path(path).read_text("utf-8"))
-    except ValueError as error:
-        raise InputError(f"{path}: expected a whole {what} of JSON, found: {error}; {TO_DO}") from error
-    wanted = fields.pop(KEY, None) if isinstance(fields, dict) else None
-    if wanted is not None and wanted != _digest_of_fields(fields):
-        raise InputError(f"{path}: expected a whole {what}, found other keys than were written; {TO_DO}")
+    except ValueError:
+        return
+    if is_sealed(fields):
+        unsealed(fields, path, what, TO_DO)

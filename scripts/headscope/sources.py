@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 
 from headscope.errors import InputError
+from headscope.files import sha256_of
 
 PACKAGE_PREFIX = "package:"
 
@@ -37,7 +38,33 @@ def twins(models: list[dict]) -> dict[str, str]:
 
 def fetched_commit(listed) -> str:
     """Return the commit whose files the rule fetch_model downloaded, from its list of them."""
-    return json.loads(Path(listed).read_text("utf-8"))["revision"]
+    return _list_of(listed)["revision"]
+
+
+def refuse_changed(listed, folder):
+    """
+    Refuse files of a folder that are not what was downloaded, by the list of their SHA-256.
+
+    Raises
+    ------
+    InputError
+        If one is missing or has other bytes.
+    """
+    for name, wanted in _list_of(listed)["sha256"].items():
+        path = Path(folder) / name
+        found = f"SHA-256 {sha256_of(path)}" if path.is_file() else "none there"
+        if found != f"SHA-256 {wanted}":
+            raise InputError(
+                f"{path}: expected what was downloaded (SHA-256 {wanted}), found {found}; it was damaged or exchanged "
+                f"since: delete it and {listed}, and run again where there is a network"
+            )
+
+
+def _list_of(path) -> dict:
+    try:
+        return json.loads(Path(path).read_text("utf-8"))
+    except ValueError as error:
+        raise InputError(f"{path}: expected the list of a download, found: {error}; delete it and run again") from error
 
 
 def locate(source: str) -> Path:

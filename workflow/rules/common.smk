@@ -28,9 +28,22 @@ def completed(config):
 
 def say_who_is_here():
     """Clear the locks of a run that was killed; where one is still at work, say so before Snakemake refuses."""
-    other = clear_stale_locks() if workflow.is_main_process else None
+    try:
+        other = clear_stale_locks() if workflow.is_main_process else None
+    except InputError as error:
+        raise WorkflowError(str(error))
     if other:
         logger.warning(f"Another Snakemake is at work in this folder ({other}): what it makes is locked until it ends.")
+
+
+def refuse_unwritable_outputs():
+    """Refuse folders of outputs that cannot be written, where Snakemake itself would fail without a word of them."""
+    patterns = [str(output) for rule in workflow.rules for output in rule.output]
+    try:
+        if workflow.is_main_process:
+            refuse_unwritable({pattern.partition("{")[0].rpartition("/")[0] or "." for pattern in patterns})
+    except InputError as error:
+        raise WorkflowError(str(error))
 
 
 def models_on(corpus):
@@ -255,13 +268,18 @@ def fetched_list(wildcards):
 
 
 def checkpoint_files(wildcards):
-    """What a change of the model shows in: the list of fetched files, or the files of a local folder."""
+    """
+    What a change of the model shows in: the list of fetched files, or the files of a local folder.
+
+    Tables that lie in it are no part of it, and none that we made and may refuse.
+    """
     model = MODELS[wildcards.model]
     if model["revision"]:
         return f"downloads/models/{wildcards.model}.json"
     if package_of(model["source"]):
         return []
-    return of_user(sorted(path for path in Path(model["source"]).iterdir() if path.is_file()))
+    files = sorted(path for path in Path(model["source"]).iterdir() if path.is_file())
+    return of_user(path for path in files if path.suffix not in MAGIC)
 
 
 def loading(wildcards):

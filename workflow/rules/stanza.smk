@@ -36,6 +36,8 @@ use rule fetch_stanza as fetch_stanza_coreference with:
         language="{language}",
         package="{package}",
         coref_package="{coref_package}",
+        transformer_revision=config["stanza"]["transformer_revision"],
+        allow_pickle=config["stanza"]["allow_pickle"],
         folder=lambda wildcards, output: os.path.dirname(output.listed),
 
 
