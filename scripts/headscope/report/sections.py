@@ -13,25 +13,23 @@ from headscope.coreference.table2 import table2_parts
 from headscope.norms.claims_page import claims_parts
 from headscope.pages import Column, Part
 from headscope.probes.table3 import table3_part
-from headscope.report.accuracy_sentences import relation_sentence, syntax_sentences
-from headscope.report.coreference_sentences import (
-    coreference_sentences,
-    distance_sentences,
-    passage_sentences,
-    type_sentences,
+from headscope.report.analyses import (
+    find_clusters,
+    find_coreference,
+    find_norms,
+    find_probes,
+    find_surface,
+    find_syntax,
+    nothing,
+    say_clusters,
+    say_coreference,
+    say_gradients,
+    say_norms,
+    say_probes,
+    say_surface,
+    say_syntax,
 )
-from headscope.report.probe_sentences import coverage_sentences, curve_sentences, probe_sentences, weight_sentences
 from headscope.report.results import Shown
-from headscope.report.surface_sentences import (
-    cluster_sentences,
-    divergence_sentences,
-    gradient_sentences,
-    maps_sentences,
-    norm_sentences,
-    strongest_sentences,
-    surface_sentences,
-)
-from headscope.syntax.names import ALL, relations_to_show, scheme_in
 from headscope.syntax.table1 import table1_parts
 
 
@@ -55,95 +53,17 @@ class Analysis(NamedTuple):
     parts: Callable[[Shown], list[Part]] = lambda run: []
 
 
-def _nothing(run: Shown) -> list[str]:
-    return []
-
-
-def _if_there(run: Shown, name: str, say: Callable[[pl.DataFrame], list[str]]) -> list[str]:
-    table = run.table(name)
-    return [] if table is None else say(table)
-
-
-def _say_surface(run: Shown) -> list[str]:
-    said = surface_sentences(run.table("surface/heads"), run.table("surface/uniform"), run.described)
-    return said + _if_there(run, "surface/maps", maps_sentences)
-
-
-def _find_surface(run: Shown) -> list[str]:
-    return strongest_sentences(run.table("surface/heads"), run.described)
-
-
-def _say_gradients(run: Shown) -> list[str]:
-    return gradient_sentences(run.table("gradients/loss"), run.table("gradients/layers"), run.described)
-
-
-def _say_norms(run: Shown) -> list[str]:
-    return norm_sentences(run.table("norms/layers"), run.table("norms/claims"), run.described)
-
-
-def _find_norms(run: Shown) -> list[str]:
-    return [] if run.table("norms/layers") is None else _say_norms(run)[:1]
-
-
 def _norms_parts(run: Shown) -> list[Part]:
     claims = run.table("norms/claims")
     return [] if claims is None else claims_parts(claims, run.described)
-
-
-def _say_clusters(run: Shown) -> list[str]:
-    said = cluster_sentences(run.table("clusters/tests"), run.table("clusters/map"))
-    return said + _if_there(run, "clusters/divergence", divergence_sentences)
-
-
-def _find_clusters(run: Shown) -> list[str]:
-    return _say_clusters(run)[:1]
-
-
-def _say_syntax(run: Shown) -> list[str]:
-    return syntax_sentences(run.table("syntax/table1"), run.scheme, run.rare)
-
-
-def _find_syntax(run: Shown) -> list[str]:
-    """Say it of the relation that gains most, and of all."""
-    table1 = run.table("syntax/table1")
-    every = table1.filter(scheme=scheme_in(table1, run.scheme), relation=ALL).to_dicts()
-    gaining = relations_to_show(table1, run.scheme, [], run.rare).head(1).to_dicts()
-    return [relation_sentence(row) for row in gaining + every]
 
 
 def _syntax_parts(run: Shown) -> list[Part]:
     return table1_parts(run.table("syntax/table1"), run.described.source, run.rare, run.described.causal)
 
 
-def _say_coreference(run: Shown) -> list[str]:
-    table2 = run.table("coreference/table2")
-    return [
-        *coreference_sentences(table2, run.candidates),
-        *_if_there(run, "coreference/heads", lambda heads: type_sentences(heads, table2, run.candidates)),
-        *_if_there(run, "coreference/distances", lambda distances: distance_sentences(distances, run.candidates)),
-        *_if_there(run, "coreference/links", passage_sentences),
-    ]
-
-
-def _find_coreference(run: Shown) -> list[str]:
-    return coreference_sentences(run.table("coreference/table2"), run.candidates)[:1]
-
-
 def _coreference_parts(run: Shown) -> list[Part]:
     return table2_parts(run.table("coreference/table2"), run.described.source)
-
-
-def _say_probes(run: Shown) -> list[str]:
-    return [
-        *probe_sentences(run.table("probes/table3")),
-        *_if_there(run, "probes/weights", weight_sentences),
-        *_if_there(run, "probes/curve", curve_sentences),
-        *_if_there(run, "probes/coverage", coverage_sentences),
-    ]
-
-
-def _find_probes(run: Shown) -> list[str]:
-    return probe_sentences(run.table("probes/table3"))[:1]
 
 
 def _probe_parts(run: Shown) -> list[Part]:
@@ -166,8 +86,8 @@ ANALYSES = (
         ("figure_2", "figure_4", "figure_1"),
         ("surface/heads", "surface/uniform", "surface/maps"),
         _names(SURFACE),
-        _say_surface,
-        _find_surface,
+        say_surface,
+        find_surface,
     ),
     Analysis(
         "gradients",
@@ -176,8 +96,8 @@ ANALYSES = (
         ("figure_3",),
         ("gradients/layers", "gradients/heads", "gradients/loss"),
         _structure("sep_gradient_drops"),
-        _say_gradients,
-        _nothing,
+        say_gradients,
+        nothing,
     ),
     Analysis(
         "norms",
@@ -186,8 +106,8 @@ ANALYSES = (
         ("figure_sep",),
         ("norms/layers", "norms/heads", "norms/shares", "norms/claims"),
         _structure("sep_grows_with_layer", "sep_is_no_op"),
-        _say_norms,
-        _find_norms,
+        say_norms,
+        find_norms,
         _norms_parts,
     ),
     Analysis(
@@ -197,8 +117,8 @@ ANALYSES = (
         ("figure_6", "divergence"),
         ("clusters/map", "clusters/tests", "clusters/divergence"),
         _structure("layer_alike"),
-        _say_clusters,
-        _find_clusters,
+        say_clusters,
+        find_clusters,
     ),
     Analysis(
         "syntax",
@@ -207,8 +127,8 @@ ANALYSES = (
         ("figure_5", "syntax_heads", "syntax_baseline"),
         ("syntax/table1", "syntax/heads", "syntax/examples"),
         _names(SYNTAX),
-        _say_syntax,
-        _find_syntax,
+        say_syntax,
+        find_syntax,
         _syntax_parts,
     ),
     Analysis(
@@ -218,8 +138,8 @@ ANALYSES = (
         ("figure_5_coreference", "coreference_heads", "coreference_distances"),
         tuple(f"coreference/{name}" for name in ("table2", "heads", "distances", "mentions", "links", "passage")),
         _names(COREFERENCE),
-        _say_coreference,
-        _find_coreference,
+        say_coreference,
+        find_coreference,
         _coreference_parts,
     ),
     Analysis(
@@ -229,8 +149,8 @@ ANALYSES = (
         ("probe_weights", "probe_curve"),
         ("probes/table3", "probes/curve", "probes/weights", "probes/coverage"),
         _names(PROBES),
-        _say_probes,
-        _find_probes,
+        say_probes,
+        find_probes,
         _probe_parts,
     ),
 )
