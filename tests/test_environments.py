@@ -73,5 +73,6 @@ def test_targets_make_nothing_themselves():
 
 
 def test_no_helper_of_the_rules_is_defined_twice():
-    names = re.findall(r"^def (\w+)", (TARGETS.parent / "common.smk").read_text("utf-8"), re.MULTILINE)
+    files = "\n".join(map(Path.read_text, rule_files()))
+    names = re.findall(r"^def (\w+)", files, re.MULTILINE)
     assert len(names) == len(set(names))
