@@ -41,7 +41,7 @@ def refuse_unwritable_outputs():
     patterns = [str(output) for rule in workflow.rules for output in rule.output]
     try:
         if workflow.is_main_process:
-            refuse_unwritable({pattern.partition("{")[0].rpartition("/")[0] or "." for pattern in patterns})
+            refuse_unwritable({os.path.dirname(pattern.partition("{")[0]) or "." for pattern in patterns})
     except InputError as error:
         raise WorkflowError(str(error))
 
