@@ -21,7 +21,7 @@ demo: $(BIN)/ready
 	@echo "The report: $(CURDIR)/results/report.html"
 
 test: $(BIN)/ready
-	python -m pytest -n auto --dist loadfile
+	python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 soak: $(BIN)/ready
 	HEADSCOPE_KILLS=$(KILLS) HEADSCOPE_SEED=$(SEED) python -m pytest -s tests/test_kills.py -k killed_when

@@ -13,6 +13,21 @@ from headscope.models.loading import load
 from headscope.tokenizing import encode_pairs
 
 
+LONGEST_FIRST = (
+    "test_kills.py",
+    "test_storage_workflow.py",
+    "test_probes_workflow.py",
+    "test_slurm.py",
+    "test_conda.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Of files that are run side by side (--no-loadscope-reorder), one that takes minutes must not be the last."""
+    places = {name: place for place, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))
+
+
 @pytest.fixture(scope="session")
 def bert_folder(tmp_path_factory):
     return save_bert(tmp_path_factory.mktemp("bert"))
