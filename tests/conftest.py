@@ -12,7 +12,6 @@ from headscope.models.describing import describe
 from headscope.models.loading import load
 from headscope.tokenizing import encode_pairs
 
-
 LONGEST_FIRST = (
     "test_kills.py",
     "test_storage_workflow.py",

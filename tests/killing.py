@@ -9,6 +9,11 @@ import sys
 import time
 from pathlib import Path
 
+from workflow_runs import copy_workflow, tiny_config, write_inputs
+
+SEED = int(os.environ.get("HEADSCOPE_SEED", 0))
+SHARDS = 3
+HEADS = "results/tiny/few/surface/heads.csv"
 MARK = "HEADSCOPE_TEST_RUN"  # in the environment of every process of a harness, so that none of others is touched
 KINDS = ("parsing", "working", "writing", "the job alone", "snakemake alone")
 LONGEST = 120  # seconds until what is waited for has come, or the harness is broken
@@ -138,3 +143,15 @@ def _kill(processes: list[int]) -> int:
             continue
         killed += 1
     return killed
+
+
+def undisturbed_run(folder: Path, model_folder: Path, seed: int) -> Path:
+    """A small run that nobody kills, to its end."""
+    write_inputs(copy_workflow(folder), tiny_config(model_folder, shards=SHARDS))
+    Harness(folder, HEADS, seed).finish()
+    return folder
+
+
+def results(folder: Path) -> dict[str, bytes]:
+    """What a run ended with, by path."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in (folder / "results").rglob("*.*")}
