@@ -139,9 +139,9 @@ def test_rules_of_every_environment_run_in_it(snakemake, workflow, created, serv
 
 
 def test_a_rule_whose_environment_lacks_a_package_fails(snakemake, workflow, served, tmp_path):
-    shutil.copytree(workflow, tmp_path / "run", ignore=shutil.ignore_patterns("downloads", ".snakemake"))
-    file = tmp_path / "run" / "envs" / "fetch.yaml"
-    file.write_text("\n".join(line for line in file.read_text().splitlines() if "requests" not in line), "utf-8")
-    run = snakemake(tmp_path / "run", "downloads/corpora/few")
+    shutil.copytree(workflow, tmp_path / "run", ignore=shutil.ignore_patterns("downloads", "examples", ".snakemake"))
+    file = tmp_path / "run" / "envs" / "analyse.yaml"
+    file.write_text("\n".join(line for line in file.read_text().splitlines() if "polars" not in line), "utf-8")
+    run = snakemake(tmp_path / "run", "examples/few/pairs.parquet")
     assert run.returncode == 1
-    assert "No module named 'requests'" in run.stdout
+    assert "No module named 'polars'" in run.stdout
