@@ -46,8 +46,8 @@ def test_shards_go_when_they_are_read_and_are_not_missed(passing):
         ("tiny.yaml", "dtype: float32", "dtype: float16", COUNTS),
         (
             "scripts/headscope/attention.py",
-            "launcher, waiting =",
-            "launcher, waiting = None, None\n    launcher, waiting =",
+            "launcher, waiting, table =",
+            "launcher = None\n    launcher, waiting, table =",
             COUNTS,
         ),
     ],
