@@ -109,7 +109,7 @@ def test_a_hub_model_is_fetched_once_into_its_folder(bert_folder, tmp_path, monk
         shutil.copytree(bert_folder, folder)
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("headscope.notebook.fetch_checkpoint", fetch)
+    monkeypatch.setattr("headscope.fetch.fetch_checkpoint", fetch)
     found = headscope.load_model("org/tiny", revision=commit)
     options = {"allow_pickle": False, "allow_remote_code": False, "random_init": False}
     assert asked == [("org/tiny", commit, "downloads/models/tiny", "downloads/models/tiny.json", options)]

@@ -2,8 +2,9 @@
 
 
 def of_user(files):
-    """Input files of the user, which stay where they are, also under the `prefix` of a module."""
-    return [local(str(file)) for file in files]
+    """Input files of the user: where they are, also under the `prefix` of a module; with an object store they lie there."""
+    is_remote = workflow.storage_settings.default_storage_provider is not None
+    return [str(file) if is_remote else local(str(file)) for file in files]
 
 
 def corpus_file(wildcards):
