@@ -41,8 +41,13 @@ def test_two_runs_at_once_are_refused_and_the_second_is_told_of_the_first(copied
     harness = Harness(copied, HEADS, SEED, 1)
     first = harness.start()
     harness.until(first, lambda: any((copied / ".snakemake" / "locks").glob("*")) and bool(harness.jobs()))
+    jobs = harness.jobs()
+    for job in jobs:
+        os.kill(job, signal.SIGSTOP)  # so that the first is at work for as long as the second takes
     second = snakemake(copied, HEADS)
     assert first.poll() is None
+    for job in jobs:
+        os.kill(job, signal.SIGCONT)
     assert second.returncode != 0
     assert f"Another Snakemake is at work in this folder (process {first.pid} on " in second.stdout
     assert "Directory cannot be locked" in second.stdout
