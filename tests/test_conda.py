@@ -1,10 +1,7 @@
-import http.server
 import importlib.util
 import os
 import shutil
 import subprocess
-import threading
-from functools import partial
 from hashlib import sha256
 
 import pytest
@@ -13,6 +10,7 @@ from checkpoints import DEMO_TEXT, REPOSITORY, STANZA_MODELS, save_bert
 from cluster import conda
 from environments import ENVIRONMENTS, MODULE_OF, imported, pinned, rules
 from hub import Hub
+from serving import serving
 from workflow_runs import copy_workflow
 
 TREES = REPOSITORY / "config" / "demo" / "treebank.conllu"
@@ -27,11 +25,8 @@ def served(tmp_path_factory):
     """A folder with a tiny model and a short text behind an address that answers as the hub does."""
     folder = save_bert(tmp_path_factory.mktemp("served"))
     (folder / "few.txt").write_text("\n".join(DEMO_TEXT.read_text("utf-8").splitlines()[:4]), "utf-8")
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Hub, folder))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield folder, f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with serving(Hub, folder) as address:
+        yield folder, address
 
 
 @pytest.fixture(scope="module")

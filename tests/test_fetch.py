@@ -4,13 +4,14 @@ import json
 import os
 import subprocess
 import sys
-import threading
+from contextlib import ExitStack
 from functools import partial
 
 import pytest
 import stanza
 from checkpoints import REPOSITORY
 from hub import Hub
+from serving import serving
 
 from headscope import fetch
 from headscope.errors import InputError
@@ -24,11 +25,8 @@ CONTENT = b"one\ntwo\n" * 10_000
 def address(tmp_path):
     (tmp_path / "served").mkdir()
     (tmp_path / "served" / "text.txt").write_bytes(CONTENT)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Hub, tmp_path / "served"))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with serving(Hub, tmp_path / "served") as address:
+        yield address
 
 
 def test_a_file_comes_whole(address, tmp_path):
@@ -74,19 +72,13 @@ class Cutting(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def cutting():
     """A function that starts a server which cuts; its address, and the ranges that it was asked for."""
-    servers = []
+    with ExitStack() as servers:
 
-    def serve(most, has_ranges=True):
-        asked = []
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Cutting, asked, most, has_ranges))
-        servers.append(server)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        return f"http://127.0.0.1:{server.server_port}/text.txt", asked
+        def serve(most, has_ranges=True):
+            asked = []
+            return f"{servers.enter_context(serving(Cutting, asked, most, has_ranges))}/text.txt", asked
 
-    yield serve
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+        yield serve
 
 
 DIGEST = hashlib.sha256(CONTENT).hexdigest()

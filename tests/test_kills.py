@@ -7,18 +7,12 @@ import sys
 from itertools import cycle, islice
 
 import pytest
-from checkpoints import save_bert
 from killing import HEADS, KINDS, SEED, SHARDS, Harness, results, undisturbed_run
 from workflow_runs import copy_workflow, tiny_config, write_inputs
 
 KILLS = int(os.environ.get("HEADSCOPE_KILLS", 20))
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the harness finds processes in /proc")
-
-
-@pytest.fixture(scope="module")
-def bert_folder(tmp_path_factory):
-    return save_bert(tmp_path_factory.mktemp("bert"))
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 from checkpoints import REPOSITORY
-from cluster.bucket import bucket_of
+from cluster.bucket import Bucket
+from serving import serving
 from workflow_runs import copy_workflow, jobs_in, planned
 
 PROFILE = "workflow/profiles/kubernetes"
@@ -37,7 +38,7 @@ def dry_run(plugins, tmp_path_factory):
         "SNAKEMAKE_STORAGE_S3_SECRET_KEY": "secret",
         "HF_TOKEN": "token",
     }
-    with bucket_of(store) as address:
+    with serving(Bucket, store) as address:
         run = subprocess.run(
             [
                 *(sys.executable, "-m", "snakemake", *TARGETS, "--dry-run", "--profile", PROFILE),

@@ -1,5 +1,4 @@
 import hashlib
-import http.server
 import json
 import os
 import re
@@ -7,8 +6,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import threading
-from functools import partial
 
 import huggingface_hub
 import polars as pl
@@ -18,6 +15,7 @@ import udapi
 from checkpoints import REPOSITORY, STANZA_MODELS, needs_stanza_models
 from coref_models import TRANSFORMER, config_of, respell, save_resolver, save_transformer
 from hub import Hub
+from serving import serving
 from stanza.models.common.doc import Document, Word
 from stanza.models.coref.coref_chain import CorefChain, CorefMention
 from stanza.models.coref.model import CorefModel
@@ -306,33 +304,31 @@ def test_what_was_fetched_is_all_that_is_needed_without_the_network(models, reso
 
     respell(models / "en" / "coref" / "tiny.pt", served / "en" / "coref" / "tiny.pt", name_the_one_on_the_hub)
     save_transformer(served)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Hub, served))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    address = f"http://127.0.0.1:{server.server_port}"
-    resources = json.loads((models / "resources.json").read_text("utf-8")) | {"url": f"{address}/{{lang}}/{{filename}}"}
-    for processor in (served / "en").iterdir():
-        for file in processor.iterdir():
-            resources["en"][processor.name][file.stem]["md5"] = hashlib.md5(file.read_bytes()).hexdigest()
-    (served / f"resources_{stanza.__resources_version__}.json").write_text(json.dumps(resources), "utf-8")
-    fetched = tmp_path / "fetched"
-    subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            f"from fetch_stanza import main; main('{fetched}/list.json', '{fetched}', 'en', 'ewt', 'default')",
-        ],
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(REPOSITORY / "scripts"), os.environ.get("PYTHONPATH", "")]),
-            "STANZA_RESOURCES_URL": address,
-            "HF_ENDPOINT": address,
-            "HF_HOME": str(tmp_path / "home"),
-            "HF_HUB_OFFLINE": "0",
-        },
-        check=True,
-    )
-    server.shutdown()
-    server.server_close()
+    with serving(Hub, served) as address:
+        resources = json.loads((models / "resources.json").read_text("utf-8")) | {
+            "url": f"{address}/{{lang}}/{{filename}}"
+        }
+        for processor in (served / "en").iterdir():
+            for file in processor.iterdir():
+                resources["en"][processor.name][file.stem]["md5"] = hashlib.md5(file.read_bytes()).hexdigest()
+        (served / f"resources_{stanza.__resources_version__}.json").write_text(json.dumps(resources), "utf-8")
+        fetched = tmp_path / "fetched"
+        subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                f"from fetch_stanza import main; main('{fetched}/list.json', '{fetched}', 'en', 'ewt', 'default')",
+            ],
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join([str(REPOSITORY / "scripts"), os.environ.get("PYTHONPATH", "")]),
+                "STANZA_RESOURCES_URL": address,
+                "HF_ENDPOINT": address,
+                "HF_HOME": str(tmp_path / "home"),
+                "HF_HUB_OFFLINE": "0",
+            },
+            check=True,
+        )
     listed = json.loads((fetched / "list.json").read_text("utf-8"))
     assert (listed["transformer"], listed["revision"]) == ("org/tiny", Hub.REVISION)
     assert {"en/coref/tiny.pt", "transformers/org/tiny/model.safetensors"} < set(listed["sha256"])

@@ -7,16 +7,10 @@ import subprocess
 import sys
 
 import pytest
-from checkpoints import save_bert
 from killing import HEADS, SEED, SHARDS, Harness, undisturbed_run
 from workflow_runs import planned, snakemake
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the harness finds processes in /proc")
-
-
-@pytest.fixture(scope="module")
-def bert_folder(tmp_path_factory):
-    return save_bert(tmp_path_factory.mktemp("bert"))
 
 
 @pytest.fixture(scope="module")

@@ -2,17 +2,11 @@
 
 import polars as pl
 import pytest
-from checkpoints import save_bert
 from workflow_runs import copy_workflow, planned, snakemake, tiny_config, write_inputs
 
 RESULTS = "results/tiny/few"
 TABLES = [f"{RESULTS}/surface/heads.csv", f"{RESULTS}/surface/maps.csv"]
 COUNTS = {"count_surface": 2, "merge_surface": 1, "choose_maps": 1}
-
-
-@pytest.fixture(scope="module")
-def bert_folder(tmp_path_factory):
-    return save_bert(tmp_path_factory.mktemp("bert"))
 
 
 def configured(folder, bert_folder, attention, **more):

@@ -1,6 +1,3 @@
-import http.server
-import threading
-from functools import partial
 from hashlib import sha256
 
 import polars as pl
@@ -9,6 +6,7 @@ import yaml
 from checkpoints import REPOSITORY, STANZA_MODELS, needs_stanza_models, save_bert
 from hub import Hub
 from result_columns import check_columns
+from serving import serving
 from workflow_runs import copy_workflow, planned, snakemake, write_inputs
 
 DEMO = REPOSITORY / "config" / "demo" / "treebank.conllu"
@@ -22,14 +20,8 @@ def served(tmp_path_factory):
     folder = tmp_path_factory.mktemp("served")
     sentences = DEMO.read_text("utf-8").split("\n\n")[:SENTENCES]
     (folder / "trees.conllu").write_text("\n\n".join(sentences) + "\n\n", "utf-8")
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Hub, folder))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield (
-        f"http://127.0.0.1:{server.server_port}/trees.conllu",
-        sha256((folder / "trees.conllu").read_bytes()).hexdigest(),
-    )
-    server.shutdown()
-    server.server_close()
+    with serving(Hub, folder) as address:
+        yield f"{address}/trees.conllu", sha256((folder / "trees.conllu").read_bytes()).hexdigest()
 
 
 @pytest.fixture(scope="module")

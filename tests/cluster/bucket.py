@@ -1,10 +1,7 @@
 """A stand-in for an object store that speaks S3: one bucket of the files of a folder, read only."""
 
 import http.server
-import threading
-from contextlib import contextmanager
 from email.utils import formatdate
-from functools import partial
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -44,15 +41,3 @@ class Bucket(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *arguments):
         """Say nothing."""
-
-
-@contextmanager
-def bucket_of(folder: Path):
-    """Serve a folder as a bucket; yield the address of the store."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Bucket, folder))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
