@@ -7,7 +7,6 @@ The speed of this machine's core is measured first, as a user would.
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +20,7 @@ from headscope.attention import extract_shard
 from headscope.coreference.scoring import count_coreference
 from headscope.corpora.documents import read_documents
 from headscope.corpora.trees import read_trees
-from headscope.costs import Shape, Speed, cost
+from headscope.costs import Shape, Speed, cost, fastest
 from headscope.description import Description
 from headscope.divergence_counts import count_divergence
 from headscope.encoding import Encoded, read_encoded, write_encoded
@@ -71,19 +70,9 @@ def made(shape: Shape, folder: Path) -> LoadedModel:
     return load(folder, "made")
 
 
-def seconds(work: Callable[[], object], runs: int = 2) -> float:
-    """The fastest of some runs."""
-    found = []
-    for _ in range(runs):
-        started = time.perf_counter()
-        work()
-        found.append(time.perf_counter() - started)
-    return min(found)
-
-
 def estimates(stage: str, case: Case, work: Callable[[], object], speed: Speed) -> tuple[float, float]:
     """Estimated ÷ measured: seconds, and bytes of the shard."""
-    measured, estimated = seconds(work), cost(stage, case.shape, case.encoded.lengths(), speed=speed)
+    measured, estimated = fastest(work, times=2), cost(stage, case.shape, case.encoded.lengths(), speed=speed)
     return estimated.core_seconds / measured, estimated.bytes / case.shard.stat().st_size
 
 
@@ -169,7 +158,7 @@ def measure_plan():
             "--configfile",
             "big.yaml",
         ]
-        took = seconds(lambda: subprocess.run(command, cwd=folder, check=True, capture_output=True), runs=1)
+        took = fastest(lambda: subprocess.run(command, cwd=folder, check=True, capture_output=True), times=1)
     return Row(f"a dry run of all analyses of a text of {SHARDS:,} shards", f"{took:.0f} s", "under 30 s")
 
 

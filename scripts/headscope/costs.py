@@ -148,7 +148,7 @@ def _seconds_of_products() -> float:
     import torch
 
     tokens, weights = torch.ones(512, 384), torch.ones(1536, 384)
-    return _best(lambda: torch.nn.functional.linear(tokens, weights))
+    return fastest(lambda: torch.nn.functional.linear(tokens, weights))
 
 
 def _seconds_of_maps() -> float:
@@ -163,10 +163,10 @@ def _seconds_of_maps() -> float:
         stacked.copy_(weights)
         return stacked.half()
 
-    return _best(work)
+    return fastest(work)
 
 
-def _best(work: Callable[[], object], times: int = 20) -> float:
+def fastest(work: Callable[[], object], times: int = 20) -> float:
     """Return the seconds of the fastest of some runs, on one thread."""
     import torch
 

@@ -93,14 +93,14 @@ def is_papers_model(source: str) -> bool:
     return re.split(r"[/\\:]", source.rstrip("/\\"))[-1] == PAPER_CHECKPOINT
 
 
-def percent(share: float | None) -> str:
+def percent(share: float | None, digits: int = 1) -> str:
     """Return a share in percent, a dash where it is missing (null or NaN)."""
-    return MISSING if is_missing(share) else f"{100 * share:.1f}"
+    return MISSING if is_missing(share) else f"{100 * share:.{digits}f}"
 
 
-def interval(low: float | None, high: float | None) -> str:
+def interval(low: float | None, high: float | None, digits: int = 1) -> str:
     """Return an interval of shares in brackets, as it follows a number; empty where there is none."""
-    return "" if is_missing(low) or is_missing(high) else f" [{percent(low)}, {percent(high)}]"
+    return "" if is_missing(low) or is_missing(high) else f" [{percent(low, digits)}, {percent(high, digits)}]"
 
 
 def is_missing(number: float | None) -> bool:

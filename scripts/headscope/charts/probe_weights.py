@@ -6,7 +6,7 @@ import polars as pl
 from headscope.charts.heat_maps import grid, outlines, squares
 from headscope.charts.theme import DIVERGING, notice, titled
 from headscope.probes.names import LEARNED, PRINTED
-from headscope.syntax.names import DIRECTION_NAMES
+from headscope.syntax.names import DIRECTION_NAMES, signed
 
 SYMBOLS = {"dependent_to_head": "w", "head_to_dependent": "u"}  # of Clark et al. 2019, section 5
 STRONGEST, IN_A_LINE = 5, 3  # heads to name in a panel, and names in one line
@@ -69,7 +69,7 @@ def _panel(weights: pl.DataFrame, direction: str, colour: alt.Color) -> alt.Laye
         alt.Tooltip("way:N", title="Direction"),
         alt.Tooltip("shown:N", title="Weight"),
     ]
-    strong = [f"{row['layer']}-{row['head']} ({_signed(row['weight'])})" for row in ranked.head(STRONGEST).to_dicts()]
+    strong = [f"{row['layer']}-{row['head']} ({signed(row['weight'], 2)})" for row in ranked.head(STRONGEST).to_dicts()]
     lines = [", ".join(strong[start : start + IN_A_LINE]) for start in range(0, len(strong), IN_A_LINE)]
     title = alt.TitleParams(
         f"{DIRECTION_NAMES[direction].capitalize()} ({SYMBOLS[direction]})",
@@ -83,8 +83,4 @@ def _panel(weights: pl.DataFrame, direction: str, colour: alt.Color) -> alt.Laye
 
 def _with_deviation(row: dict) -> str:
     """Return a weight and, of several runs, its standard deviation."""
-    return _signed(row["weight"]) + ("" if row["weight_sd"] is None else f" ± {row['weight_sd']:.2f}")
-
-
-def _signed(weight: float) -> str:
-    return f"{weight:+.2f}".replace("-", "−")
+    return signed(row["weight"], 2) + ("" if row["weight_sd"] is None else f" ± {row['weight_sd']:.2f}")

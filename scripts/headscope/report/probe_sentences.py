@@ -5,7 +5,7 @@ import polars as pl
 from headscope.pages import is_missing
 from headscope.probes.names import ATTENTION, ATTENTION_WORDS, BEST_OFFSET, PRINTED, RIGHT_BRANCHING, STRUCTURAL
 from headscope.report.words import count, head, interval, listed, percent
-from headscope.syntax.names import DIRECTION_NAMES
+from headscope.syntax.names import DIRECTION_NAMES, signed
 
 MOST_READ = 3
 
@@ -39,7 +39,7 @@ def weight_sentences(weights: pl.DataFrame) -> list[str]:
         size = pl.col("weight").abs()
         ranked = rows.filter(size > 0).sort(size, "layer", "head", "direction", descending=[True, False, False, False])
         read = [
-            f"{head(row)} ({DIRECTION_NAMES[row['direction']]}, {_signed(row['weight'])})"
+            f"{head(row)} ({DIRECTION_NAMES[row['direction']]}, {signed(row['weight'], 2)})"
             for row in ranked.head(MOST_READ).to_dicts()
         ]
         if read:
@@ -60,7 +60,7 @@ def curve_sentences(curve: pl.DataFrame) -> list[str]:
         points = 100 * (many["uas"] - few["uas"])
         sentences.append(
             f"With {sentences_of} instead of {few['trained']:,} to learn from, “{name}” finds "
-            f"{percent(many['uas'], 1)} instead of {percent(few['uas'], 1)}, {_signed(points, 1)} points."
+            f"{percent(many['uas'], 1)} instead of {percent(few['uas'], 1)}, {signed(points, 1)} points."
         )
     return sentences
 
@@ -72,7 +72,3 @@ def coverage_sentences(coverage: pl.DataFrame) -> list[str]:
         f"{count(row['types'], 'different word')} {row['known_types']:,}."
         for row in coverage.to_dicts()
     ]
-
-
-def _signed(number: float, digits: int = 2) -> str:
-    return f"{number:+.{digits}f}".replace("-", "−")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from headscope.pages import is_missing
+from headscope import pages
 
 MOST_NAMED = 4
 RELATIONS = {  # Stanford and Universal Dependencies: what a dependent is called
@@ -72,19 +72,19 @@ def head(row: dict) -> str:
     return f"{row['layer']}-{row['head']}"
 
 
-def percent(share: float | None, digits: int = 0) -> str:
-    """Return a share in percent, `nothing that can be said` never: a missing one is the caller's to leave out."""
-    return f"{100 * share:.{digits}f} %".replace("-", "−")
+def percent(share: float, digits: int = 0) -> str:
+    """Return a share in percent as a sentence has it: `72 %`."""
+    return f"{pages.percent(share, digits)} %".replace("-", "−")
 
 
 def interval(low: float | None, high: float | None) -> str:
     """Return an interval of shares in brackets behind a number, empty where there is none."""
-    return "" if is_missing(low) or is_missing(high) else f" [{100 * low:.0f}, {100 * high:.0f}]"
+    return pages.interval(low, high, digits=0)
 
 
 def held_out(accuracy: float | None, chosen_on: str) -> str:
     """Return the accuracy of a head that was chosen on other cases, in brackets behind that of one that was not."""
-    return "" if is_missing(accuracy) else f" ({percent(accuracy)} when chosen on other {chosen_on})"
+    return "" if pages.is_missing(accuracy) else f" ({percent(accuracy)} when chosen on other {chosen_on})"
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

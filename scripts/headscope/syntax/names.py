@@ -21,9 +21,9 @@ def scheme_in(table1: pl.DataFrame, scheme: str) -> str:
     return scheme if scheme in table1["scheme"] else SCHEMES[0]
 
 
-def signed(offset: int) -> str:
+def signed(number: float, digits: int = 0) -> str:
     """Return a number with its sign, a true minus where it is below 0."""
-    return f"{offset:+d}".replace("-", "−")
+    return f"{number:+.{digits}f}".replace("-", "−")
 
 
 def offsets_in_order(bounds: tuple[int, int]) -> list[int]:
